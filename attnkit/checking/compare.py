@@ -1,0 +1,115 @@
+"""Compares what came with what was wanted, and says in words what is different."""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``kind`` is type, shape, dtype or value; ``worst`` is the index of the worst element."""
+
+    kind: str
+    message: str
+    given: np.ndarray | None = None
+    wanted: np.ndarray | None = None
+    worst: tuple[int, ...] = ()
+
+
+def difference(given, wanted, parts=()):
+    """The first difference between a returned value and the wanted one, or None.
+
+    ``parts`` names the members of a tuple that is wanted.
+    """
+    if not isinstance(wanted, tuple):
+        return _array_difference(given, np.asarray(wanted), "what you return")
+    names = ", ".join(parts)
+    if not isinstance(given, tuple) or len(given) != len(wanted):
+        return Difference(
+            "type", f"you return {describe(given)}; wanted are {len(wanted)} arrays: {names}"
+        )
+    for part, one, other in zip(parts, given, wanted, strict=True):
+        found = _array_difference(one, np.asarray(other), f"`{part}`")
+        if found:
+            return found
+    return None
+
+
+def plain(value):
+    """A copy in plain numpy that no later call and no subclass can change; tuples stay tuples."""
+    if isinstance(value, tuple):
+        return tuple(plain(member) for member in value)
+    if is_tensor(value):
+        value = value.detach().cpu().numpy()
+    if isinstance(value, np.ndarray | np.generic):
+        return np.array(value, subok=False)
+    return value
+
+
+def same(one, other, tolerance=1e-6):
+    """Whether two plain values are alike: same kind, same shape, close, NaN beside NaN."""
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(
+            same(a, b, tolerance) for a, b in zip(one, other, strict=True)
+        )
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+        return type(one) is type(other) and not isinstance(one, np.ndarray) and one is other
+    if one.shape != other.shape or {one.dtype.kind, other.dtype.kind} - set("fiu"):
+        return False
+    scale = np.max(np.abs(other[np.isfinite(other)]), initial=1.0)
+    return np.allclose(one, other, rtol=0, atol=tolerance * scale, equal_nan=True)
+
+
+def describe(value):
+    """A returned value in a few words."""
+    if value is None:
+        return "None (is a `return` missing?)"
+    if is_tensor(value) or isinstance(value, np.ndarray):
+        return f"an array of shape {tuple(value.shape)}"
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    article = "an" if type(value).__name__[0] in "aeiou" else "a"
+    return f"{article} {type(value).__name__}"
+
+
+def is_tensor(value):
+    return "torch" in sys.modules and isinstance(value, sys.modules["torch"].Tensor)
+
+
+def tolerance(dtype):
+    """How far an element may be off, relative to the largest wanted one (or to 1)."""
+    return 1e-4 if np.dtype(dtype).itemsize < 8 else 1e-8
+
+
+def _array_difference(given, wanted, what):
+    if not isinstance(given, np.ndarray):
+        return Difference("type", f"{what} is {describe(given)}; wanted is a numpy array")
+    if given.dtype.kind not in "fiu":
+        return Difference("dtype", f"{what} has dtype {given.dtype}; wanted are real numbers")
+    if given.shape != wanted.shape:
+        return Difference(
+            "shape",
+            f"{what} has shape {given.shape}; wanted is {wanted.shape}",
+            given,
+            wanted,
+        )
+    if given.dtype.kind == "f" and given.dtype.itemsize < wanted.dtype.itemsize:
+        return Difference(
+            "dtype",
+            f"{what} has dtype {given.dtype}, the arguments had {wanted.dtype}: digits are lost",
+        )
+    return _value_difference(given, wanted, what)
+
+
+def _value_difference(given, wanted, what):
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(given.astype(float) - wanted)
+    gap[~np.isfinite(gap)] = np.inf
+    scale = max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
+    if np.all(gap <= tolerance(wanted.dtype) * scale):
+        return None
+    worst = tuple(int(i) for i in np.unravel_index(np.argmax(gap), gap.shape))
+    place = f" at [{', '.join(map(str, worst))}]" if worst else ""
+    message = f"{what}{place} is {given[worst]:.6g}; wanted is {wanted[worst]:.6g}"
+    return Difference("value", message, given, wanted, worst)

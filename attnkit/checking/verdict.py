@@ -1,0 +1,160 @@
+"""What a check says: as data for programs, as HTML in a notebook, as text elsewhere."""
+
+import textwrap
+from dataclasses import dataclass, field
+from html import escape
+from typing import ClassVar
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a check.
+
+    ``kind`` is passed, unfinished, raised, arguments changed, type, shape, dtype, value or law.
+    ``misconceptions`` are the known mistakes that give the same output on every case; ``hint``
+    belongs to the first. ``given`` and ``wanted`` are left out when the case is hidden.
+    """
+
+    exercise: str
+    title: str
+    passed: bool
+    kind: str
+    message: str
+    misconceptions: tuple[str, ...] = ()
+    hint: str = ""
+    case: str = ""
+    law: str = ""
+    given: np.ndarray | None = field(default=None, repr=False)
+    wanted: np.ndarray | None = field(default=None, repr=False)
+    worst: tuple[int, ...] = ()
+
+    MIME: ClassVar[str] = "application/vnd.attnkit.verdict+json"
+
+    @property
+    def state(self):
+        return {"passed": "right", "unfinished": "not filled in yet"}.get(self.kind, "not yet")
+
+    @property
+    def headline(self):
+        return f"{self.title}: {self.state}"
+
+    @property
+    def diagnosis(self):
+        """The mistake's name in one sentence, or nothing if it is none we know."""
+        if not self.misconceptions:
+            return ""
+        return "Your function does what this one does: it " + ", or: it ".join(self.misconceptions)
+
+    def to_dict(self):
+        """Everything as plain data, ready for JSON."""
+        return {
+            "exercise": self.exercise,
+            "title": self.title,
+            "passed": self.passed,
+            "kind": self.kind,
+            "message": self.message,
+            "misconceptions": list(self.misconceptions),
+            "hint": self.hint,
+            "case": self.case,
+            "law": self.law,
+            "given": _plain(self.given),
+            "wanted": _plain(self.wanted),
+            "worst": list(self.worst),
+        }
+
+    @classmethod
+    def from_dict(cls, data):
+        """The verdict that ``to_dict`` wrote down."""
+        lists = {name: tuple(data[name]) for name in ("misconceptions", "worst")}
+        arrays = {
+            name: None if data[name] is None else np.array(data[name], dtype=float)
+            for name in ("given", "wanted")
+        }
+        return cls(**{**data, **lists, **arrays})
+
+    def _sentences(self):
+        if self.case:
+            yield "Case", self.case
+        yield "Seen", self.message
+        if self.law:
+            yield "Law", self.law
+        if self.diagnosis:
+            yield "Mistake", self.diagnosis + "."
+        if self.hint:
+            yield "Hint", self.hint
+
+    def __str__(self):
+        lines = [("✓ " if self.passed else "✗ ") + self.headline]
+        for label, sentence in self._sentences():
+            lines += textwrap.wrap(
+                sentence, 88, initial_indent=f"  {label + ':':9}", subsequent_indent=" " * 11
+            )
+        for label, array in (("Wanted", self.wanted), ("Given", self.given)):
+            if array is not None:
+                shown = np.array2string(array, precision=4, suppress_small=True, threshold=40)
+                lines += [f"  {label}:", textwrap.indent(shown, "    ")]
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/html": self._html(), "text/plain": str(self), self.MIME: self.to_dict()}
+
+    def _html(self):
+        rows = "".join(
+            f"<div><b>{label}</b>: {escape(sentence)}</div>"
+            for label, sentence in self._sentences()
+        )
+        arrays = "".join(
+            _table(label, array, self.worst)
+            for label, array in (("Wanted", self.wanted), ("Given", self.given))
+            if array is not None and array.ndim <= 2
+        )
+        mark, colour = ("✓", "#2f8f5b") if self.passed else ("✗", "#c2541b")
+        return (
+            f'<section aria-label="Verdict: {escape(self.headline)}" '
+            f'style="border-left:4px solid {colour};padding:.4em 0 .4em .8em;margin:.4em 0">'
+            f"<div><b>{mark} {escape(self.headline)}</b></div>{rows}"
+            f'<div style="display:flex;flex-wrap:wrap;gap:1.5em">{arrays}</div></section>'
+        )
+
+
+class CheckFailed(AssertionError):
+    """Raised by a check in a notebook, so that nbgrader gives no points; shown in one line."""
+
+    def __init__(self, verdict):
+        self.verdict = verdict
+        reason = verdict.diagnosis or verdict.message
+        super().__init__(f"{verdict.headline}. {reason}")
+
+    def _render_traceback_(self):
+        return [f"CheckFailed: {self}"]
+
+
+def _plain(array):
+    """Nested lists that JSON can hold: it has no NaN and no infinity, so these become words."""
+    if array is None:
+        return None
+    if array.ndim:
+        return [_plain(member) for member in array]
+    return float(array) if np.isfinite(array) else str(array)
+
+
+def _table(label, array, worst):
+    rows, columns = 6, 8
+    matrix = np.atleast_2d(array)
+    focus = worst if array.ndim == 2 else (0, *worst)
+    body = "".join(
+        "<tr>"
+        + "".join(_td(value, (i, j) == focus) for j, value in enumerate(row[:columns]))
+        + ("<td>…</td>" if matrix.shape[1] > columns else "")
+        + "</tr>"
+        for i, row in enumerate(matrix[:rows])
+    )
+    more = " (its first rows)" if matrix.shape[0] > rows else ""
+    return f"<table><caption>{label} {array.shape}{more}</caption><tbody>{body}</tbody></table>"
+
+
+def _td(value, worst):
+    number = f"{value:.4g}"
+    return f"<td><b><u>{number}</u></b></td>" if worst else f"<td>{number}</td>"

@@ -1,0 +1,67 @@
+"""The exercises of the book by name, and the two words a learner needs: check and hint."""
+
+import difflib
+import importlib
+import os
+import sys
+
+from attnkit.checking import CheckFailed, Exercise, Question, judge
+
+CHAPTERS = ("notation", "soft_attention")
+
+
+def of_chapter(chapter):
+    """The chapter's exercises and questions, in the order they are written in."""
+    module = importlib.import_module(f"attnkit.exercises.{chapter}")
+    return [item for item in vars(module).values() if isinstance(item, Exercise | Question)]
+
+
+def all_exercises():
+    """Every exercise that is checked, in the order of the book."""
+    return [
+        item for chapter in CHAPTERS for item in of_chapter(chapter) if isinstance(item, Exercise)
+    ]
+
+
+def find(name):
+    """The exercise called ``name``, such as ``"soft_attention.softmax"``."""
+    known = {exercise.name: exercise for exercise in all_exercises()}
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or list(known)
+        raise ValueError(f"there is no exercise {name!r}; did you mean {', '.join(near)}?")
+    return known[name]
+
+
+def check(name, answer, *, hidden=False):
+    """Check an answer, show the verdict, and raise CheckFailed unless it is right.
+
+    ``hidden`` draws the cases from the course's own seed and keeps their numbers to itself.
+    """
+    seed = int(os.environ.get("ATTNKIT_SEED", "0"), 16) if hidden else 0
+    verdict = judge(find(name), answer, seed=seed, hidden=hidden)
+    _show(verdict)
+    if not verdict.passed:
+        raise CheckFailed(verdict)
+
+
+def _show(verdict):
+    ipython = sys.modules.get("IPython")
+    if ipython and ipython.get_ipython():
+        ipython.display.display(verdict)
+    else:
+        print(verdict)
+
+
+class Hint(str):
+    """A hint that a notebook renders as Markdown."""
+
+    def _repr_markdown_(self):
+        return str(self)
+
+
+def hint(name, step=1):
+    """Hint number ``step`` of an exercise: 1 a question, 2 the idea, 3 the line."""
+    hints = find(name).hints
+    if step not in range(1, len(hints) + 1):
+        raise ValueError(f"step is {step!r}; there are hints 1 to {len(hints)}")
+    return Hint(f"Hint {step} of {len(hints)}: {hints[step - 1]}")
