@@ -1,0 +1,68 @@
+"""Runs a learner's notebook from top to bottom and collects the verdict of every check in it."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from attnkit.checking import Verdict
+from attnkit.exercises import find
+
+_CHECK = re.compile(r"^check\([\"']([\w.]+)[\"']", re.MULTILINE)
+
+
+class NotANotebook(ValueError):
+    """The file cannot be read as a notebook; the message says why in one sentence."""
+
+
+def read(path):
+    """The notebook at ``path``, in the present format."""
+    try:
+        notebook = nbformat.read(Path(path), as_version=4)
+        nbformat.validate(notebook)
+    except OSError as error:
+        raise NotANotebook(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, AttributeError, TypeError, nbformat.ValidationError):
+        raise NotANotebook(
+            f"{path} is no notebook: a notebook is a JSON file as Jupyter saves it"
+        ) from None
+    return notebook
+
+
+def verdicts(notebook, *, timeout=60):
+    """Run the notebook; give the exercise and the Verdict of each exercise it checks, in order.
+
+    A cell that fails does not stop the ones below it; each has ``timeout`` seconds.
+    """
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        allow_errors=True,
+        interrupt_on_timeout=True,
+        kernel_name="python3",
+    )
+    client.execute()
+    checks = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            checks |= {name: cell for name in _CHECK.findall(cell.source)}
+    return [_verdict(find(name), cell) for name, cell in checks.items()]
+
+
+def _verdict(exercise, cell):
+    for output in cell.outputs:
+        data = output.get("data", {}).get(Verdict.MIME)
+        if data and data["exercise"] == exercise.name:
+            return exercise, Verdict.from_dict(data)
+    error = next((o for o in cell.outputs if o.output_type == "error"), None)
+    message = f"{error.ename}: {error.evalue}" if error else "the check said nothing"
+    return exercise, Verdict(exercise.name, exercise.heading, False, "raised", message)
+
+
+def as_json(results):
+    return json.dumps(
+        [{"points": exercise.points, **verdict.to_dict()} for exercise, verdict in results],
+        indent=2,
+    )
