@@ -89,7 +89,7 @@ def test_everyone_gets_what_they_deserve(course):
 
 def test_the_feedback_names_the_mistake_and_shows_no_hidden_case(course):
     page = (course / f"feedback/wrong/{ASSIGNMENT}/{ASSIGNMENT}.html").read_text()
-    assert "it applies the tanh after v instead of before" in page
+    assert "a function that applies the tanh after v instead of before" in page
     assert "The tanh belongs to the hidden layer" in page
     right = (course / f"feedback/right/{ASSIGNMENT}/{ASSIGNMENT}.html").read_text()
     assert "Wanted (" not in right

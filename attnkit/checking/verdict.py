@@ -45,7 +45,7 @@ class Verdict:
         """The mistake's name in one sentence, or nothing if it is none we know."""
         if not self.misconceptions:
             return ""
-        return "Your function does what this one does: it " + ", or: it ".join(self.misconceptions)
+        return "Your output is that of a function that " + ", or that ".join(self.misconceptions)
 
     def to_dict(self):
         """Everything as plain data, ready for JSON."""
