@@ -1,0 +1,79 @@
+"""The page around the text: what it loads, what it says of itself, when it is built anew."""
+
+import os
+from hashlib import sha256
+from pathlib import Path
+
+from docutils import nodes
+from nbclient import NotebookClient
+from sphinx.builders.html._assets import _JavaScript
+
+ROOT = Path(__file__).parents[1]
+# What the extensions write and a screen reader would stumble over.
+AMENDED = {
+    ' aria-label="Toggle hidden content"': "",  # hides the words of the summary
+    ' role="doc-biblioentry"': "",  # withdrawn from the standard
+    '<div role="list" class="citation-list">': '<div class="citation-list">',  # has no list items
+    '<aside class="footnote-list': '<aside role="none" class="footnote-list',  # no landmark
+}
+
+
+def digest(*folders):
+    """A short name for the present content of these folders."""
+    found = sha256()
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def configure(app, config):
+    """Cells run anew when the package changes, pages are written anew when the site does."""
+    cache = Path(app.outdir).parent / ".jupyter_cache" / digest("attnkit")
+    config.nb_execution_cache_path = str(cache)
+    config.site_digest = digest("_ext", "_templates")
+    # The network is off while cells run: what a cell fetches is gone some years later.
+    os.environ.update(dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9"))
+    # A kernel sends what a cell prints in pieces of any length; myst-nb loses line ends joining them.
+    NotebookClient.coalesce_streams.default_value = True
+
+
+def add_static(app):
+    """Our files beside the theme's; jupyter-book would load those of its own folder everywhere."""
+    app.config.html_static_path.append(str(Path(__file__).parent / "static"))
+    app.add_css_file("book.css", priority=900)
+
+
+def deferred(script):
+    """The same script, run in its turn when the page is there."""
+    if {"async", "defer", "type"} & set(script.attributes):
+        return script
+    # An inline script cannot be deferred, but a module always is.
+    later = {"defer": "defer"} if script.filename else {"type": "module"}
+    return _JavaScript(script.filename, priority=script.priority, **later, **script.attributes)
+
+
+def finish_page(app, pagename, templatename, context, doctree):
+    """Let no script hold up the page, mend its accessibility, describe it in a sentence."""
+    # The search page runs inline code that expects its scripts at once.
+    if pagename != "search":
+        context["script_files"] = [deferred(script) for script in context["script_files"]]
+    if "body" in context:
+        for old, new in AMENDED.items():
+            context["body"] = context["body"].replace(old, new)
+    paragraph = doctree and doctree.next_node(nodes.paragraph)
+    text = " ".join(paragraph.astext().split()) if paragraph else app.config.html_title
+    context["description"] = text if len(text) <= 160 else text[:159].rsplit(" ", 1)[0] + "…"
+
+
+def setup(app):
+    """Register the hooks with Sphinx."""
+    # Jupyter-book always sets it, for an extension that this book does not load.
+    app.add_config_value("comments_config", {}, "")
+    app.add_config_value("site_digest", "", "env")
+    app.connect("config-inited", configure)
+    app.connect("builder-inited", add_static)
+    # After the theme and the other extensions have added theirs.
+    app.connect("html-page-context", finish_page, priority=950)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
