@@ -1,0 +1,104 @@
+"""The text of the chapters: what has to be there is there, and no number is typed by hand."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from attnkit.checking import Exercise
+from attnkit.exercises import CHAPTERS, of_chapter
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "chapters"
+PAGES = [ROOT / "index.md", *sorted(FOLDER.glob("[!_]*.md"))]
+CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M | re.S)
+
+# Of the inventory of the notes' ideas, those that the chapter has to place.
+CONCEPTS = {"soft_attention": range(32, 53)}
+ERRATA = {"soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48)}
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+def prose(text):
+    """The text without front matter, cells, code, math, roles, comments and addresses."""
+    text = re.sub(r"\A---\n.*?^---\n", "", text, flags=re.M | re.S)
+    text = re.sub(r"^(```|\$\$).*?^\1", "", text, flags=re.M | re.S)
+    text = re.sub(r"^%.*$", "", text, flags=re.M)
+    text = re.sub(r"\{[\w:]+\}`[^`]*`", "", text)
+    return re.sub(r"`[^`\n]*`|\$[^$\n]*\$|https?://\S+", "", text)
+
+
+@pytest.mark.parametrize("chapter", CONCEPTS)
+def test_every_concept_has_its_place_under_a_labelled_heading(chapter):
+    text = (FOLDER / f"{chapter}.md").read_text(encoding="utf-8")
+    comments = re.findall(r"^% concepts: (.*)$", text, re.M)
+    placed = re.findall(r"^\([\w-]+\)=\n##+ .*\n% concepts: (.*)$", text, re.M)
+    assert placed == comments
+    found = {int(number) for comment in placed for number in comment.split(",")}
+    assert not set(CONCEPTS[chapter]) - found
+
+
+@pytest.mark.parametrize("chapter", ERRATA)
+def test_every_erratum_is_printed_corrected_rated_and_run(chapter):
+    text = (FOLDER / f"{chapter}.md").read_text(encoding="utf-8")
+    for number in ERRATA[chapter]:
+        section = re.search(
+            rf"^\(erratum-e{number}\)=\n### E{number}: .*?(?=^\([\w-]+\)=|\Z)", text, re.M | re.S
+        )
+        assert section, f"E{number} has no section"
+        for part in ("*Printed:*", "*Better:*", "*Severity ", "{code-cell}"):
+            assert part in section[0], f"E{number} lacks {part}"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_exercises_stand_in_their_order(chapter):
+    text = (FOLDER / f"{chapter}.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```\{graded-exercise\} (\S+)$", text, re.M)
+    assert shown == [item.name for item in of_chapter(chapter) if isinstance(item, Exercise)]
+
+
+@pages
+def test_a_figure_says_what_it_shows(page):
+    for head, code in CELL.findall(page.read_text(encoding="utf-8")):
+        if re.search(r"^plots\.(?!use_book_style)", code, re.M):
+            alt = re.search(r'alt: "(.*)"', head)
+            assert alt, f"no alternative text: {code}"
+            assert len(alt[1]) > 80, f"says too little: {alt[1]}"
+            # Words, not numbers that another run could change; "walk 1" is a name.
+            assert not re.search(r"\d\.\d|\d\d", alt[1])
+
+
+@pages
+def test_no_decimal_number_is_typed(page):
+    exercises = {
+        item.number
+        for chapter in CHAPTERS
+        for item in of_chapter(chapter)
+        if isinstance(item, Exercise)
+    }
+    typed = set(re.findall(r"\d+[.,]\d+", prose(page.read_text(encoding="utf-8"))))
+    assert not typed - exercises
+
+
+@pages
+def test_every_citation_is_in_the_bibliography(page):
+    bibliography = (FOLDER / "references.bib").read_text(encoding="utf-8")
+    known = set(re.findall(r"^@\w+\{([^,]+),", bibliography, re.M))
+    cited = re.findall(r"\{cite:\w\}`([^`]+)`", page.read_text(encoding="utf-8"))
+    keys = {key.strip() for group in cited for key in group.split(",")}
+    assert not keys - known
+
+
+@pages
+def test_every_number_of_the_prose_is_glued(page):
+    text = page.read_text(encoding="utf-8")
+    used = set(re.findall(r"\{glue:text\}`([\w-]+)", text))
+    names = re.findall(r'glue\(\s*f?"([^"]+)"', text)
+    made = [re.compile(re.sub(r"\{.*?\}", ".+", name)) for name in names]
+    assert not [name for name in used if not any(m.fullmatch(name) for m in made)]
+    assert not [m.pattern for m in made if not any(map(m.fullmatch, used))]
+
+
+def test_chapters_hold_no_output():
+    assert not list(FOLDER.rglob("*.ipynb"))
