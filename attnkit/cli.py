@@ -4,7 +4,9 @@ import argparse
 import json
 import sys
 
-from attnkit.exercises import all_exercises
+from tqdm import tqdm
+
+from attnkit.exercises import all_exercises, find
 
 
 def main(arguments=None):
@@ -17,6 +19,11 @@ def main(arguments=None):
     checking.add_argument("notebook", help="the notebook's file")
     checking.add_argument("--json", action="store_true", help="as JSON, for programs")
     checking.set_defaults(run=_check)
+    auditing = commands.add_parser("audit", help="grade the checks themselves")
+    auditing.add_argument("exercises", nargs="*", metavar="EXERCISE", help="all, if none is named")
+    auditing.add_argument("--mutants", action="store_true", help="wrong answers made by machine")
+    auditing.add_argument("--json", action="store_true", help="as JSON, for programs")
+    auditing.set_defaults(run=_audit)
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)
 
@@ -63,6 +70,35 @@ def _check(chosen):
             if not verdict.passed:
                 print(f"\n{verdict}")
     return 0 if results and all(verdict.passed for _, verdict in results) else 1
+
+
+def _audit(chosen):
+    from attnkit import audit
+
+    try:
+        exercises = [find(name) for name in chosen.exercises] or all_exercises()
+    except ValueError as error:
+        print(f"attnkit audit: {error}", file=sys.stderr)
+        return 2
+    one = audit.audit_mutants if chosen.mutants else audit.audit
+    results = [one(exercise) for exercise in tqdm(exercises, leave=False, disable=None)]
+    ok = all(result.ok for result in results)
+    rows = [result.to_dict() for result in results]
+    if chosen.json:
+        print(json.dumps({"ok": ok, "exercises": rows}, indent=2))
+    else:
+        _print_audit(rows)
+    return 0 if ok else 1
+
+
+def _print_audit(rows):
+    """Counts in a table, then a line for each entry that is counted by name."""
+    counts = [[len(x) if isinstance(x, list) else x for x in row.values()] for row in rows]
+    _print_table([column.replace("_", " ") for column in rows[0]], counts)
+    for row in rows:
+        for column, entries in row.items():
+            for entry in entries if isinstance(entries, list) else ():
+                print(f"{row['name']}, {column.replace('_', ' ')}: {entry}")
 
 
 def _print_table(columns, rows):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nbformat import v4, write
 
-from attnkit.checking import Exercise
+from attnkit.checking import RULES, Exercise
 from attnkit.exercises import CHAPTERS, of_chapter
 
 TITLES = {"notation": "Notation", "soft_attention": "Soft attention"}
@@ -72,7 +72,9 @@ def _opening(chapter, items):
 
 {points} points, about {minutes} minutes at the keyboard. Write your answers where it says so and
 run the cell below each of them: it tells you whether the function is right and, if not, which
-mistake it makes. Stuck? `hint("name")` asks a question, `hint("name", 2)` gives the idea,
+mistake it makes. {RULES}
+
+Stuck? `hint("name")` asks a question, `hint("name", 2)` gives the idea,
 `hint("name", 3)` the line. You may add cells; please do not change or delete the locked ones."""
 
 

@@ -18,19 +18,19 @@ class Difference:
 
 
 def difference(given, wanted, parts=()):
-    """The first difference between a returned value and the wanted one, or None.
+    """The first difference between a returned value and what is Wanted, or None.
 
     ``parts`` names the members of a tuple that is wanted.
     """
-    if not isinstance(wanted, tuple):
-        return _array_difference(given, np.asarray(wanted), "what you return")
+    if not isinstance(wanted.value, tuple):
+        return _array_difference(given, wanted.value, wanted.slack, wanted.dtype, "what you return")
     names = ", ".join(parts)
-    if not isinstance(given, tuple) or len(given) != len(wanted):
+    if not isinstance(given, tuple) or len(given) != len(wanted.value):
         return Difference(
-            "type", f"you return {describe(given)}; wanted are {len(wanted)} arrays: {names}"
+            "type", f"you return {describe(given)}; wanted are {len(wanted.value)} arrays: {names}"
         )
-    for part, one, other in zip(parts, given, wanted, strict=True):
-        found = _array_difference(one, np.asarray(other), f"`{part}`")
+    for part, *compared in zip(parts, given, wanted.value, wanted.slack, strict=True):
+        found = _array_difference(*compared, wanted.dtype, f"`{part}`")
         if found:
             return found
     return None
@@ -77,39 +77,31 @@ def is_tensor(value):
     return "torch" in sys.modules and isinstance(value, sys.modules["torch"].Tensor)
 
 
-def tolerance(dtype):
-    """How far an element may be off, relative to the largest wanted one (or to 1)."""
-    return 1e-4 if np.dtype(dtype).itemsize < 8 else 1e-8
-
-
-def _array_difference(given, wanted, what):
+def _array_difference(given, wanted, slack, dtype, what):
     if not isinstance(given, np.ndarray):
         return Difference("type", f"{what} is {describe(given)}; wanted is a numpy array")
     if given.dtype.kind not in "fiu":
         return Difference("dtype", f"{what} has dtype {given.dtype}; wanted are real numbers")
     if given.shape != wanted.shape:
         return Difference(
-            "shape",
-            f"{what} has shape {given.shape}; wanted is {wanted.shape}",
-            given,
-            wanted,
+            "shape", f"{what} has shape {given.shape}; wanted is {wanted.shape}", given, wanted
         )
-    if given.dtype.kind == "f" and given.dtype.itemsize < wanted.dtype.itemsize:
+    if given.dtype.kind == "f" and given.dtype.itemsize < dtype.itemsize:
         return Difference(
-            "dtype",
-            f"{what} has dtype {given.dtype}, the arguments had {wanted.dtype}: digits are lost",
+            "dtype", f"{what} has dtype {given.dtype}, the arguments had {dtype}: digits are lost"
         )
-    return _value_difference(given, wanted, what)
+    return _value_difference(given, wanted, slack, what)
 
 
-def _value_difference(given, wanted, what):
+def _value_difference(given, wanted, slack, what):
     with np.errstate(invalid="ignore"):
         gap = np.abs(given.astype(float) - wanted)
     gap[~np.isfinite(gap)] = np.inf
-    scale = max(1.0, float(np.max(np.abs(wanted), initial=0.0)))
-    if np.all(gap <= tolerance(wanted.dtype) * scale):
+    if np.all(gap <= slack):
         return None
     worst = tuple(int(i) for i in np.unravel_index(np.argmax(gap), gap.shape))
     place = f" at [{', '.join(map(str, worst))}]" if worst else ""
     message = f"{what}{place} is {given[worst]:.6g}; wanted is {wanted[worst]:.6g}"
+    if f"{given[worst]:.6g}" == f"{wanted[worst]:.6g}":
+        message += f" (off by {gap[worst]:.1g})"
     return Difference("value", message, given, wanted, worst)

@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+# What every exercise asks besides its own contract.
+RULES = (
+    "Return numpy arrays in the precision of the arguments and leave the arguments as they were."
+)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -62,6 +67,10 @@ class Exercise:
     parts: tuple[str, ...] = ()
     given: str = ""
     backend: str = "numpy"
+    # A generic wrong answer that is right in this exercise, or a change of the solution that makes
+    # no difference, and the reason.
+    right_anyway: dict[str, str] = field(default_factory=dict)
+    equivalent_mutants: dict[str, str] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
     right_answers: list[RightAnswer] = field(default_factory=list)
@@ -129,6 +138,14 @@ class Exercise:
             "laws": len(self.laws),
             "misconceptions": len(self.misconceptions),
         }
+
+
+def in_single_precision(arguments):
+    """The arguments of a case with every array of floats in float32."""
+    return {
+        name: value.astype(np.float32) if isinstance(value, np.ndarray) else value
+        for name, value in arguments.items()
+    }
 
 
 def exercise(**fields):

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attnkit.checking import laws
 from attnkit.checking.compare import Difference, difference, plain, same
+from attnkit.checking.exercise import Case
+from attnkit.checking.tolerance import Wanted, wanted
 from attnkit.checking.verdict import Verdict
 
 # So often the cases are drawn anew when several misconceptions fit one answer.
@@ -29,6 +32,16 @@ class Outcome:
         return self.changed == other.changed and same(self.value, other.value)
 
 
+@dataclass(frozen=True)
+class Trial:
+    """A case drawn, what is wanted of it, and what the answer did."""
+
+    case: Case
+    arguments: dict
+    wanted: Wanted
+    outcome: Outcome
+
+
 def judge(exercise, answer, *, seed=0, hidden=False):
     """The verdict on ``answer``; with ``hidden`` it tells nothing of the numbers of a case."""
     if not callable(answer):
@@ -46,6 +59,12 @@ def judge(exercise, answer, *, seed=0, hidden=False):
     if hidden:
         fault = _without_numbers(fault)
     return _verdict(exercise, **fault)
+
+
+def passes(exercise, answer, *, seed=0):
+    """Whether the verdict would be right, without looking for the mistake if it is not."""
+    trials = list(_trials(exercise, answer, seed))
+    return _first_fault(exercise, answer, trials, seed) is None
 
 
 def observe(exercise, answer, arguments):
@@ -69,29 +88,38 @@ def observe(exercise, answer, arguments):
 def _trials(exercise, answer, seed):
     for index, case in enumerate(exercise.cases):
         arguments = case.draw(np.random.default_rng([seed, index]))
-        wanted = plain(exercise.reference(**copy.deepcopy(arguments)))
-        yield case, arguments, wanted, observe(exercise, answer, arguments)
+        outcome = observe(exercise, answer, arguments)
+        yield Trial(case, arguments, wanted(exercise.reference, arguments), outcome)
 
 
 def _first_fault(exercise, answer, trials, seed):
     """The gravest fault first: what cannot run, then type, shape and dtype, values, laws."""
-    faults = [
-        fault
-        for case, arguments, wanted, outcome in trials
-        if (fault := _fault(exercise, answer, case, wanted, outcome))
-    ]
+    faults = [fault for trial in trials if (fault := _fault(exercise, answer, trial))]
     if faults:
         grave = ("unfinished", "raised", "type", "shape", "dtype", "value", "arguments changed")
-        return min(faults, key=lambda fault: grave.index(fault["kind"]))
-    for case, arguments, _, _ in trials:
+        fault = min(faults, key=lambda fault: grave.index(fault["kind"]))
+        if fault["kind"] == "value":
+            fault["law"] = _broken_law(exercise, answer, trials, seed).get("law", "")
+        return fault
+    return _broken_law(exercise, answer, trials, seed) or None
+
+
+def _broken_law(exercise, answer, trials, seed):
+    for trial in trials:
         for law in exercise.laws:
-            seen = _broken(exercise, answer, law, arguments, seed)
+            seen = _broken(exercise, answer, law, trial, seed)
             if seen:
-                return {"kind": "law", "message": seen, "law": law.sentence, "case": case.name}
-    return None
+                return {
+                    "kind": "law",
+                    "message": seen,
+                    "law": law.sentence,
+                    "case": trial.case.name,
+                }
+    return {}
 
 
-def _fault(exercise, answer, case, wanted, outcome):
+def _fault(exercise, answer, trial):
+    outcome = trial.outcome
     if isinstance(outcome.error, NotImplementedError):
         message = f"`{exercise.function}` still raises NotImplementedError: write its body"
         return {"kind": "unfinished", "message": message}
@@ -99,9 +127,9 @@ def _fault(exercise, answer, case, wanted, outcome):
         return {
             "kind": "raised",
             "message": _error_in_words(exercise, answer, outcome.error),
-            "case": case.name,
+            "case": trial.case.name,
         }
-    found = difference(outcome.value, wanted, exercise.parts)
+    found = difference(outcome.value, trial.wanted, exercise.parts)
     if found is None and outcome.changed:
         names = ", ".join(f"`{name}`" for name in outcome.changed)
         found = Difference("arguments changed", f"your function changes its argument {names}")
@@ -110,14 +138,14 @@ def _fault(exercise, answer, case, wanted, outcome):
     return {
         "kind": found.kind,
         "message": found.message,
-        "case": case.name,
+        "case": trial.case.name,
         "given": found.given,
         "wanted": found.wanted,
         "worst": found.worst,
     }
 
 
-def _broken(exercise, answer, law, arguments, seed):
+def _broken(exercise, answer, law, trial, seed):
     def call(**named):
         outcome = observe(exercise, answer, named)
         if outcome.error:
@@ -126,7 +154,8 @@ def _broken(exercise, answer, law, arguments, seed):
 
     try:
         with np.errstate(all="ignore"):
-            return law(call, arguments, np.random.default_rng(seed))
+            rng, close = np.random.default_rng(seed), laws.within(trial.wanted.largest_slack)
+            return law(call, trial.arguments, rng, close)
     except Exception as error:
         return _error_in_words(exercise, answer, error)
 
@@ -148,9 +177,9 @@ def _misconceptions(exercise, answer, trials, seed):
 
 def _agrees(exercise, misconception, trials):
     # Two functions that fail everywhere need not share a mistake: one value at least must agree.
-    return any(outcome.error is None for *_, outcome in trials) and all(
-        outcome.like(observe(exercise, misconception.answer, arguments))
-        for _, arguments, _, outcome in trials
+    return any(trial.outcome.error is None for trial in trials) and all(
+        trial.outcome.like(observe(exercise, misconception.answer, trial.arguments))
+        for trial in trials
     )
 
 

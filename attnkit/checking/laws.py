@@ -1,8 +1,8 @@
 """The laws of attention, each written once; the prose names them and the checks try them.
 
 A law is a sentence and a test. The test gets the answer as a function of named arguments, the
-arguments of a case, and a random generator; it returns None when the law holds or does not apply,
-otherwise what it saw, in words.
+arguments of a case, a random generator, and ``close``, which compares two arrays within the case's
+tolerance; it returns None when the law holds or does not apply, otherwise what it saw, in words.
 """
 
 from collections.abc import Callable
@@ -10,22 +10,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# A law adds up or compares at most so many elements, each of which may be off by the slack.
+LAW_TERMS = 16
+
 
 @dataclass(frozen=True)
 class Law:
     sentence: str
     broken: Callable
 
-    def __call__(self, answer, arguments, rng):
-        return self.broken(answer, arguments, rng)
+    def __call__(self, answer, arguments, rng, close):
+        return self.broken(answer, arguments, rng, close)
 
 
-def _close(one, other):
-    scale = max(1.0, float(np.max(np.abs(other), initial=0.0)))
-    single = min(np.asarray(one).dtype.itemsize, np.asarray(other).dtype.itemsize) < 8
-    return np.shape(one) == np.shape(other) and bool(
-        np.all(np.abs(np.asarray(one) - other) <= (1e-4 if single else 1e-8) * scale)
-    )
+def within(slack):
+    """Whether two arrays have one shape and differ by no more than a law may add up of slack."""
+
+    def close(one, other):
+        return np.shape(one) == np.shape(other) and bool(
+            np.all(np.abs(np.asarray(one, float) - other) <= LAW_TERMS * slack)
+        )
+
+    return close
 
 
 def _whole(output):
@@ -35,9 +41,9 @@ def _whole(output):
 def sums_to(total, along, part=_whole):
     """Along the axis ``along(arguments)`` the ``part`` of the output adds to ``total``."""
 
-    def broken(answer, arguments, rng):
+    def broken(answer, arguments, rng, close):
         sums = np.sum(part(answer(**arguments)), axis=along(arguments))
-        if _close(sums, np.full(sums.shape, float(total))):
+        if close(sums, np.full(sums.shape, float(total))):
             return None
         worst = sums.flat[np.argmax(np.abs(sums - total))]
         return f"one sum is {worst:.4g}"
@@ -46,7 +52,7 @@ def sums_to(total, along, part=_whole):
 
 
 def not_negative(part=_whole):
-    def broken(answer, arguments, rng):
+    def broken(answer, arguments, rng, close):
         least = np.min(part(answer(**arguments)))
         return None if least >= 0 else f"one weight is {least:.4g}"
 
@@ -56,13 +62,13 @@ def not_negative(part=_whole):
 def shift_invariant(name, along):
     """Adding one number to all scores along the axis changes nothing."""
 
-    def broken(answer, arguments, rng):
+    def broken(answer, arguments, rng, close):
         axis = along(arguments)
         scores = arguments[name]
         shape = [1 if i == axis % scores.ndim else n for i, n in enumerate(scores.shape)]
         shift = rng.normal(scale=3.0, size=shape).astype(scores.dtype)
         moved = answer(**{**arguments, name: scores + shift})
-        if _close(moved, answer(**arguments)):
+        if close(moved, answer(**arguments)):
             return None
         return "after adding the same number to all scores of one query, the output is another"
 
@@ -72,7 +78,7 @@ def shift_invariant(name, along):
 def items_permuted(*names, axis, output_axis=None, part=_whole):
     """Items have no order: permuting them permutes the output's axis, or changes nothing."""
 
-    def broken(answer, arguments, rng):
+    def broken(answer, arguments, rng, close):
         size = arguments[names[0]].shape[axis]
         if size < 3:
             return None  # a permutation of two is its own inverse and proves little
@@ -81,7 +87,7 @@ def items_permuted(*names, axis, output_axis=None, part=_whole):
         expected = part(answer(**arguments))
         if output_axis is not None:
             expected = np.take(expected, order, axis=output_axis)
-        if _close(part(answer(**{**arguments, **moved})), expected):
+        if close(part(answer(**{**arguments, **moved})), expected):
             return None
         return "after reordering the items the output does not follow"
 
@@ -92,12 +98,12 @@ def items_permuted(*names, axis, output_axis=None, part=_whole):
 def batch_independent(*names, rank, part=_whole):
     """Each member of a batch is treated as if it were alone; ``rank`` axes are one member."""
 
-    def broken(answer, arguments, rng):
+    def broken(answer, arguments, rng, close):
         arrays = [arguments[name] for name in names]
         if any(array.ndim <= rank for array in arrays):
             return None
         alone = {name: array[:1] for name, array in zip(names, arrays, strict=True)}
-        if _close(part(answer(**{**arguments, **alone})), part(answer(**arguments))[:1]):
+        if close(part(answer(**{**arguments, **alone})), part(answer(**arguments))[:1]):
             return None
         return "the first member of the batch gets another output when it is alone"
 
@@ -107,12 +113,11 @@ def batch_independent(*names, rank, part=_whole):
 def read_inside_hull(name, axis, part=_whole):
     """No feature of a read lies outside the values it averages."""
 
-    def broken(answer, arguments, rng):
+    def broken(answer, arguments, rng, close):
         values, read = arguments[name], part(answer(**arguments))
         low = np.min(values, axis=axis, keepdims=True)
         high = np.max(values, axis=axis, keepdims=True)
-        slack = 1e-4 if values.dtype.itemsize < 8 else 1e-8
-        if np.all((read >= low - slack) & (read <= high + slack)):
+        if close(np.clip(read, low, high), read):
             return None
         return "a read lies outside the values"
 
@@ -120,9 +125,9 @@ def read_inside_hull(name, axis, part=_whole):
 
 
 def symmetric():
-    def broken(answer, arguments, rng):
+    def broken(answer, arguments, rng, close):
         matrix = answer(**arguments)
-        return None if _close(matrix, np.swapaxes(matrix, -1, -2)) else "it is not"
+        return None if close(matrix, np.swapaxes(matrix, -1, -2)) else "it is not"
 
     return Law("the matrix is symmetric", broken)
 
@@ -133,8 +138,70 @@ def agrees(sentence, formulation):
     It returns what should be equal as a pair, or None where it does not apply.
     """
 
-    def broken(answer, arguments, rng):
+    def broken(answer, arguments, rng, close):
         pair = formulation(answer, arguments)
-        return None if pair is None or _close(*pair) else "the two differ"
+        return None if pair is None or close(*pair) else "the two differ"
 
     return Law(sentence, broken)
+
+
+def inputs_unchanged():
+    def broken(answer, arguments, rng, close):
+        before = {k: np.copy(v) for k, v in arguments.items() if isinstance(v, np.ndarray)}
+        answer(**arguments)
+        changed = [k for k, v in before.items() if not np.array_equal(v, arguments[k])]
+        return f"the function changes {', '.join(changed)}" if changed else None
+
+    return Law("the arguments stay as they were", broken)
+
+
+def hidden_keys_get_nothing(mask, part=_whole):
+    """Where the mask is False the weight is exactly zero."""
+
+    def broken(answer, arguments, rng, close):
+        weights = part(answer(**arguments))
+        leaked = np.abs(weights[~np.broadcast_to(arguments[mask], weights.shape)])
+        return f"a hidden key has weight {leaked.max():.4g}" if np.any(leaked) else None
+
+    return Law("a key that the mask hides gets no weight", broken)
+
+
+def causal(*names, axis, output_axis, part=_whole):
+    """What comes later along the axis changes nothing of what the output says earlier."""
+
+    def broken(answer, arguments, rng, close):
+        size = arguments[names[0]].shape[axis]
+        if size < 2:
+            return None
+        seen = np.arange(size // 2)
+        later = np.arange(size // 2, size)
+        other = {name: np.copy(arguments[name]) for name in names}
+        for array in other.values():
+            moved = np.moveaxis(array, axis, 0)
+            moved[later] = rng.normal(size=moved[later].shape)
+        before = np.take(part(answer(**arguments)), seen, axis=output_axis)
+        after = np.take(part(answer(**{**arguments, **other})), seen, axis=output_axis)
+        return None if close(after, before) else "an earlier output changes with a later input"
+
+    return Law("no output depends on what comes after it", broken)
+
+
+def finite_gradients(*names, part=_whole):
+    """Through torch, the sum of the output has finite gradients in the named arguments."""
+
+    def broken(answer, arguments, rng, close):
+        import torch
+
+        leaves = {name: torch.tensor(arguments[name], requires_grad=True) for name in names}
+        rest = {
+            k: torch.tensor(v) if isinstance(v, np.ndarray) else v
+            for k, v in arguments.items()
+            if k not in leaves
+        }
+        part(answer(**leaves, **rest)).sum().backward()
+        for name, leaf in leaves.items():
+            if leaf.grad is None or not torch.isfinite(leaf.grad).all():
+                return f"the gradient in {name} is missing or not finite"
+        return None
+
+    return Law("gradients are finite", broken)

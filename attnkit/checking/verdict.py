@@ -108,7 +108,7 @@ class Verdict:
         arrays = "".join(
             _table(label, array, self.worst)
             for label, array in (("Wanted", self.wanted), ("Given", self.given))
-            if array is not None and array.ndim <= 2
+            if array is not None and array.size
         )
         mark, colour = ("✓", "#2f8f5b") if self.passed else ("✗", "#c2541b")
         return (
@@ -140,21 +140,35 @@ def _plain(array):
     return float(array) if np.isfinite(array) else str(array)
 
 
+def _slice(array, worst):
+    """The matrix that holds the worst element, its place in the array, and the element's in it."""
+    front, focus = worst[: array.ndim - 2], worst[max(array.ndim - 2, 0) :]
+    place = f", part {list(front)}" if front else ""
+    if array.ndim > 2 and not front:
+        front, place = (0,) * (array.ndim - 2), ", its first part"
+    return np.atleast_2d(array[front]), place, (0, *focus) if array.ndim == 1 else focus
+
+
 def _table(label, array, worst):
+    """A matrix as a small picture: the larger a number, the darker its cell."""
+    matrix, place, focus = _slice(array, worst)
     rows, columns = 6, 8
-    matrix = np.atleast_2d(array)
-    focus = worst if array.ndim == 2 else (0, *worst)
+    largest = np.max(np.abs(matrix[np.isfinite(matrix)]), initial=1e-300)
     body = "".join(
         "<tr>"
-        + "".join(_td(value, (i, j) == focus) for j, value in enumerate(row[:columns]))
-        + ("<td>…</td>" if matrix.shape[1] > columns else "")
+        + "".join(_cell(x, (i, j) == focus, largest) for j, x in enumerate(row[:columns]))
+        + ("<td>…</td>" if len(row) > columns else "")
         + "</tr>"
         for i, row in enumerate(matrix[:rows])
     )
-    more = " (its first rows)" if matrix.shape[0] > rows else ""
-    return f"<table><caption>{label} {array.shape}{more}</caption><tbody>{body}</tbody></table>"
+    more = f", the first {rows} rows" if len(matrix) > rows else ""
+    caption = f"{label}, shape {array.shape}{place}{more}"
+    return f"<table><caption>{caption}</caption><tbody>{body}</tbody></table>"
 
 
-def _td(value, worst):
+def _cell(value, is_worst, largest):
+    strength = min(abs(value) / largest, 1) if np.isfinite(value) else 0
     number = f"{value:.4g}"
-    return f"<td><b><u>{number}</u></b></td>" if worst else f"<td>{number}</td>"
+    if is_worst:
+        number = f"<strong><u>{number}</u></strong>"
+    return f'<td style="background:rgba(128,128,128,{0.45 * strength:.2f})">{number}</td>'

@@ -3,7 +3,7 @@
 import numpy as np
 
 from attnkit import notation
-from attnkit.checking import exercise, laws
+from attnkit.checking import exercise, in_single_precision, laws
 
 
 @exercise(
@@ -13,10 +13,10 @@ from attnkit.checking import exercise, laws
     points=4,
     minutes=15,
     difficulty=1,
-    contract="Q (Dk, M), K (Dk, N), V (Dv, N) -> (Dv, M); arguments stay as they were",
+    contract="Q (Dk, M), K (Dk, N), V (Dv, N) -> (Dv, M)",
     given='''\
 def softmax(scores, axis):
-    """Weights that add to one along the axis. Good for small scores; chapter 3 mends the rest."""
+    """Weights that add to one along the axis. Good for small scores only: see exercise 3.1."""
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 ''',
@@ -93,6 +93,11 @@ def _(rng):
     return _draw(rng, Dk=3, Dv=2, M=4, N=1)
 
 
+@attention_cols.case("single precision")
+def _(rng):
+    return in_single_precision(_draw(rng, Dk=4, Dv=6, M=3, N=5))
+
+
 @attention_cols.case("rows of memory that are not contiguous")
 def _(rng):
     return {name: array.T.copy().T for name, array in _draw(rng, 4, 6, 3, 5).items()}
@@ -161,9 +166,17 @@ def _(Q, K, V):
     return V @ _softmax(K.T @ Q / np.sqrt(K.shape[1]), axis=0)
 
 
+@attention_cols.right_answer("torch's scaled_dot_product_attention, transposed")
+def _(Q, K, V):
+    import torch
+
+    rows = [torch.tensor(array.T) for array in (Q, K, V)]
+    return torch.nn.functional.scaled_dot_product_attention(*rows).numpy().T
+
+
 @attention_cols.right_answer("a loop over queries and items")
 def _(Q, K, V):
-    H = np.empty((len(V), Q.shape[1]))
+    H = np.empty((len(V), Q.shape[1]), V.dtype)
     for m in range(Q.shape[1]):
         scores = np.array([K[:, n] @ Q[:, m] for n in range(K.shape[1])]) / np.sqrt(len(K))
         H[:, m] = sum(_softmax(scores, 0)[n] * V[:, n] for n in range(K.shape[1]))

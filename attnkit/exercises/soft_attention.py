@@ -3,7 +3,7 @@
 import numpy as np
 
 from attnkit import soft_attention as reference
-from attnkit.checking import Question, exercise, laws
+from attnkit.checking import Question, exercise, in_single_precision, laws
 
 # --------------------------------------------------------------------------- 3.1
 
@@ -15,8 +15,7 @@ from attnkit.checking import Question, exercise, laws
     points=4,
     minutes=15,
     difficulty=1,
-    contract="scores (any shape), axis -> weights (same shape); finite for any finite scores; "
-    "scores stay as they were",
+    contract="scores (any shape), axis -> weights (same shape); finite for any finite scores",
     laws=[
         laws.sums_to(1, along=lambda arguments: arguments.get("axis", -1)),
         laws.not_negative(),
@@ -111,7 +110,7 @@ def _(rng):
 
 @softmax.case("single precision")
 def _(rng):
-    return {"scores": rng.normal(size=(3, 5)).astype(np.float32)}
+    return in_single_precision({"scores": rng.normal(size=(3, 5))})
 
 
 @softmax.case("rows of memory that are not contiguous")
@@ -223,6 +222,13 @@ def _(scores, axis=-1):
     return scores.copy()
 
 
+@softmax.right_answer("torch.softmax")
+def _(scores, axis=-1):
+    import torch
+
+    return torch.softmax(torch.tensor(scores), axis)
+
+
 @softmax.right_answer("through the logarithm of the sum")
 def _(scores, axis=-1):
     return np.exp(scores - np.logaddexp.reduce(scores, axis=axis, keepdims=True))
@@ -255,7 +261,7 @@ def _(scores, axis=-1):
     minutes=20,
     difficulty=1,
     contract="Q (..., M, Dq), K (..., N, Dk), W (Dk, Dq) or None -> scores (..., M, N), divided "
-    "by the square root of Dk if scaled; arguments stay as they were",
+    "by the square root of Dk if scaled",
     laws=[
         laws.items_permuted("K", axis=-2, output_axis=-1),
         laws.batch_independent("Q", "K", rank=2),
@@ -347,6 +353,11 @@ def _(rng):
 @multiplicative_scores.case("one query, one key")
 def _(rng):
     return _product(rng, M=1, N=1, Dq=3, Dk=3, scaled=True)
+
+
+@multiplicative_scores.case("single precision")
+def _(rng):
+    return in_single_precision(_product(rng, M=2, N=5, Dq=3, Dk=4, W=True, scaled=True))
 
 
 @multiplicative_scores.case("rows of memory that are not contiguous")
@@ -457,6 +468,18 @@ def _(Q, K, W=None, scaled=False):
     return _scaled(_turned(Q, W) @ columns, K.shape[-1] ** 0.5, scaled)
 
 
+@multiplicative_scores.right_answer("torch.nn.functional.bilinear")
+def _(Q, K, W=None, scaled=False):
+    import torch
+
+    M, N, Dk = Q.shape[-2], K.shape[-2], K.shape[-1]
+    W = torch.eye(Dk, dtype=torch.tensor(Q).dtype) if W is None else torch.tensor(W)
+    queries = torch.tensor(Q)[..., :, None, :].expand(*Q.shape[:-2], M, N, Q.shape[-1])
+    keys = torch.tensor(K)[..., None, :, :].expand(*K.shape[:-2], M, N, Dk)
+    scores = torch.nn.functional.bilinear(keys.contiguous(), queries.contiguous(), W[None])[..., 0]
+    return scores / Dk**0.5 if scaled else scores
+
+
 @multiplicative_scores.right_answer("einsum")
 def _(Q, K, W=None, scaled=False):
     W = np.eye(K.shape[-1]) if W is None else W
@@ -488,7 +511,7 @@ def _(Q, K, W=None, scaled=False):
     minutes=20,
     difficulty=2,
     contract="Q (..., M, Dq), K (..., N, Dk), W_q (H, Dq), W_k (H, Dk), v (H,) -> scores "
-    "(..., M, N); arguments stay as they were",
+    "(..., M, N)",
     laws=[
         laws.items_permuted("K", axis=-2, output_axis=-1),
         laws.batch_independent("Q", "K", rank=2),
@@ -566,6 +589,11 @@ def _(rng):
 @additive_scores.case("one hidden unit")
 def _(rng):
     return _pairs(rng, M=2, N=3, Dq=4, Dk=5, H=1)
+
+
+@additive_scores.case("single precision")
+def _(rng):
+    return in_single_precision(_pairs(rng, M=2, N=5, Dq=3, Dk=4, H=6))
 
 
 @additive_scores.case("large inputs, tanh at its limits")
@@ -656,6 +684,16 @@ def _(Q, K, W_q, W_k, v):
     return reference.additive_scores(Q, K, W_q, W_k, v).mT
 
 
+@additive_scores.right_answer("torch's linear layers and tanh")
+def _(Q, K, W_q, W_k, v):
+    import torch
+
+    Q, K, W_q, W_k, v = map(torch.tensor, (Q, K, W_q, W_k, v))
+    linear = torch.nn.functional.linear
+    hidden = torch.tanh(linear(Q, W_q).unsqueeze(-2) + linear(K, W_k).unsqueeze(-3))
+    return linear(hidden, v[None]).squeeze(-1)
+
+
 @additive_scores.right_answer("two loops")
 def _(Q, K, W_q, W_k, v):
     if Q.ndim > 2:
@@ -695,7 +733,7 @@ _weights = {"part": lambda output: output[1]}
     difficulty=2,
     parts=("read", "weights"),
     contract="Q (..., M, D), K (..., N, D), V (..., N, Dv), temperature -> the tuple (read "
-    "(..., M, Dv), weights (..., M, N)); arguments stay as they were",
+    "(..., M, Dv), weights (..., M, N))",
     laws=[
         laws.sums_to(1, along=lambda arguments: -1, **_weights),
         laws.not_negative(**_weights),
@@ -727,8 +765,9 @@ def soft_attention(Q, K, V, temperature=1.0):
         read[m] = sum(weights[m, n] * V[n] for n in range(N))
     ```
 
-    The softmax has to be safe for large scores. Call your own of exercise 3.1, or write its two
-    lines again here: this exercise is checked by itself. There may be batch axes in front.
+    The softmax has to be safe for scores of any size, also when the scores of one query lie
+    thousands below those of another. Call your own of exercise 3.1, or write its two lines again
+    here: this exercise is checked by itself. There may be batch axes in front.
     """
 
 
@@ -774,6 +813,19 @@ def _(rng):
 def _(rng):
     arguments = _items(rng, M=3, N=5, D=4, Dv=6)
     return arguments | {"Q": 1000 * arguments["Q"]}
+
+
+@soft_attention.case("one query far from all keys, one near")
+def _(rng):
+    # The scores of a row lie close together, the rows lie thousands apart.
+    keys = 1 + 0.001 * rng.normal(size=(5, 4))
+    queries = np.array([[500.0] * 4, [-500.0] * 4])
+    return {"Q": queries, "K": keys, "V": rng.normal(size=(5, 3))}
+
+
+@soft_attention.case("single precision")
+def _(rng):
+    return in_single_precision(_items(rng, M=3, N=5, D=4, Dv=6, temperature=2.0))
 
 
 @soft_attention.case("rows of memory that are not contiguous")
@@ -875,9 +927,30 @@ def _(Q, K, V, temperature=1.0):
     return weights @ V, weights
 
 
+@soft_attention.misconception(
+    "subtracts the largest score of the whole array",
+    hint="A query a thousand below the largest score underflows to 0 / 0. Each row has to be "
+    "shifted by its own maximum.",
+)
+def _(Q, K, V, temperature=1.0):
+    scores = Q @ K.mT / temperature
+    exponentials = np.exp(scores - scores.max())
+    weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return weights @ V, weights
+
+
 def _safe_softmax(scores):
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@soft_attention.right_answer("torch's scaled_dot_product_attention")
+def _(Q, K, V, temperature=1.0):
+    import torch
+
+    Q, K, V = map(torch.tensor, (Q, K, V))
+    read = torch.nn.functional.scaled_dot_product_attention(Q, K, V, scale=1 / temperature)
+    return read, torch.softmax(Q @ K.mT / temperature, dim=-1)
 
 
 @soft_attention.right_answer("einsum")
@@ -920,7 +993,11 @@ def _(Q, K, V, temperature=1.0):
     minutes=25,
     difficulty=3,
     contract="scores (..., N) -> J (..., N, N) with J[i, j] = d weight i / d score j; finite for "
-    "any finite scores; scores stay as they were",
+    "any finite scores",
+    equivalent_mutants={
+        "np.eye(scores.shape[-1], dtype=scores.dtype)  ->  np.eye(scores.shape[-1])": "an identity "
+        "in double precision makes the output wider, and wider is accepted",
+    },
     laws=[
         laws.sums_to(0, along=lambda arguments: -1),
         laws.symmetric(),
@@ -952,7 +1029,8 @@ def softmax_jacobian(scores):
     ```
 
     The softmax runs over the last axis. Each vector of a batch has a Jacobian of its own:
-    `(B, N)` gives `(B, N, N)`. The scores may be in the thousands.
+    `(B, N)` gives `(B, N, N)`. The scores may be in the thousands, and the vectors of a batch far
+    apart.
     """
 
 
@@ -984,6 +1062,18 @@ def _(rng):
 @softmax_jacobian.case("large scores close together")
 def _(rng):
     return {"scores": 1000 + rng.normal(size=4)}
+
+
+@softmax_jacobian.case("one vector a thousand below the others")
+def _(rng):
+    scores = rng.normal(size=(3, 4))
+    scores[1] -= 1000
+    return {"scores": scores}
+
+
+@softmax_jacobian.case("single precision")
+def _(rng):
+    return in_single_precision({"scores": rng.normal(size=(3, 4))})
 
 
 @softmax_jacobian.case("one item")
@@ -1055,6 +1145,28 @@ def _(scores):
 def _(scores):
     a = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
     return _diagonal(a) - _outer(a)
+
+
+@softmax_jacobian.misconception(
+    "subtracts the largest score of the whole array",
+    hint="A vector a thousand below the largest score underflows to 0 / 0. Each has to be shifted "
+    "by its own maximum.",
+)
+def _(scores):
+    exponentials = np.exp(scores - scores.max())
+    a = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return _diagonal(a) - _outer(a)
+
+
+@softmax_jacobian.right_answer("torch.autograd's jacobian")
+def _(scores):
+    import torch
+
+    def jacobian(vector):
+        return torch.autograd.functional.jacobian(lambda s: torch.softmax(s, -1), vector)
+
+    rows = torch.tensor(scores).reshape(-1, scores.shape[-1])
+    return torch.stack([jacobian(row) for row in rows]).reshape(*scores.shape, -1)
 
 
 @softmax_jacobian.right_answer("a loop")

@@ -5,28 +5,22 @@ import pytest
 import torch
 
 from attnkit.checking.compare import difference, plain, same
+from attnkit.checking.generic import EqualToEverything
+from attnkit.checking.tolerance import Wanted
 
 WANTED = np.arange(6.0).reshape(2, 3)
+SLACK = np.full((2, 3), 1e-8)
 
 
-class EqualToEverything(np.ndarray):
-    """An array that lies when it is compared."""
-
-    def __eq__(self, other):
-        return np.ones(self.shape, bool)
-
-    def __sub__(self, other):
-        return np.zeros(self.shape)
-
-    def __abs__(self):
-        return np.zeros(self.shape)
+def wanted(value=WANTED, slack=SLACK, dtype="float64"):
+    return Wanted(value, slack, np.dtype(dtype))
 
 
 @pytest.mark.parametrize(
     "given", [WANTED, WANTED + 1e-10, torch.tensor(WANTED), WANTED.astype(int), WANTED.T.copy().T]
 )
 def test_right_values_are_accepted(given):
-    assert difference(plain(given), WANTED) is None
+    assert difference(plain(given), wanted()) is None
 
 
 @pytest.mark.parametrize(
@@ -42,25 +36,30 @@ def test_right_values_are_accepted(given):
         (WANTED.astype(str), "dtype", "real"),
         (WANTED + np.nan, "value", "nan"),
         (WANTED + np.array([0, 0, 1e-6]), "value", "[0, 2]"),
-        (WANTED.view(EqualToEverything) + 1, "value", "[0, 0]"),
+        ((WANTED + 1).view(EqualToEverything), "value", "[0, 0]"),
     ],
 )
 def test_what_is_wrong_is_said(given, kind, words):
-    found = difference(plain(given), WANTED)
+    found = difference(plain(given), wanted())
     assert found.kind == kind
     assert words in found.message
 
 
 def test_the_parts_of_a_tuple_are_named():
-    found = difference((WANTED, WANTED + 1), (WANTED, WANTED), ("read", "weights"))
+    both = wanted((WANTED, WANTED), (SLACK, SLACK))
+    found = difference((WANTED, WANTED + 1), both, ("read", "weights"))
     assert found.message.startswith("`weights` at [0, 0] is 1; wanted is 0")
-    assert "read, weights" in difference(WANTED, (WANTED, WANTED), ("read", "weights")).message
+    assert "read, weights" in difference(WANTED, both, ("read", "weights")).message
 
 
-def test_numbers_of_single_precision_are_given_their_tolerance():
-    wanted = WANTED.astype(np.float32)
-    assert difference(wanted + np.float32(1e-5), wanted) is None
-    assert difference(wanted + np.float32(1e-2), wanted).kind == "value"
+def test_single_precision_is_accepted_where_the_arguments_have_it():
+    single = wanted(slack=np.full((2, 3), 1e-4), dtype="float32")
+    assert difference(WANTED.astype("float32") + np.float32(1e-5), single) is None
+    assert difference(WANTED.astype("float32") + np.float32(1e-2), single).kind == "value"
+
+
+def test_a_difference_too_small_to_be_seen_is_said():
+    assert "off by" in difference(WANTED + 1e-7, wanted()).message
 
 
 def test_a_plain_copy_does_not_follow_the_array_it_came_from():

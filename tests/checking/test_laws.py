@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import torch
+import torch.nn.functional as F
 
 from attnkit import soft_attention as sa
 from attnkit.checking import laws
@@ -17,6 +19,25 @@ def last(arguments):
 
 def read(Q, K, V):
     return sa.soft_attention(Q, K, V)[0]
+
+
+def masked(scores, mask):
+    hidden = torch.where(torch.as_tensor(mask), torch.as_tensor(scores), -torch.inf)
+    return torch.softmax(hidden, -1)
+
+
+def causal_attention(X):
+    X = torch.tensor(X)
+    return F.scaled_dot_product_attention(X, X, X, is_causal=True).numpy()
+
+
+def with_nan_gradient(scores):
+    return torch.sqrt(0 * scores)
+
+
+def raises_its_argument(scores):
+    scores += 1
+    return scores
 
 
 def naive(scores):
@@ -57,6 +78,30 @@ CASES = {
         lambda scores: sa.softmax_jacobian(scores) + np.arange(5),
         SCORES,
     ),
+    "inputs unchanged": (
+        laws.inputs_unchanged(),
+        sa.softmax,
+        raises_its_argument,
+        {"scores": SCORES["scores"].copy()},
+    ),
+    "hidden keys": (
+        laws.hidden_keys_get_nothing("mask", part=np.asarray),
+        masked,
+        lambda scores, mask: sa.softmax(np.where(mask, scores, -5)),
+        SCORES | {"mask": np.arange(15).reshape(3, 5) % 4 > 0},
+    ),
+    "causal": (
+        laws.causal("X", axis=-2, output_axis=-2),
+        causal_attention,
+        lambda X: F.scaled_dot_product_attention(*[torch.tensor(X)] * 3).numpy(),
+        {"X": RNG.normal(size=(2, 5, 4))},
+    ),
+    "finite gradients": (
+        laws.finite_gradients("scores"),
+        sa.softmax,
+        with_nan_gradient,
+        SCORES,
+    ),
     "agrees": (
         laws.agrees("twice", lambda f, a: (f(scores=2 * a["scores"]), 2 * f(**a))),
         lambda scores: scores.sum(-1),
@@ -68,5 +113,6 @@ CASES = {
 
 @pytest.mark.parametrize(("law", "keeps", "breaks", "arguments"), CASES.values(), ids=CASES)
 def test_law(law, keeps, breaks, arguments):
-    assert law(keeps, arguments, np.random.default_rng(1)) is None
-    assert law(breaks, arguments, np.random.default_rng(1))
+    close = laws.within(1e-12)
+    assert law(keeps, arguments, np.random.default_rng(1), close) is None
+    assert law(breaks, arguments, np.random.default_rng(1), close)
