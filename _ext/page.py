@@ -35,7 +35,7 @@ def configure(app, config):
     config.site_digest = digest("_ext", "_templates")
     # The network is off while cells run: what a cell fetches is gone some years later.
     os.environ.update(dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9"))
-    # A kernel sends what a cell prints in pieces of any length; myst-nb loses line ends joining them.
+    # A kernel sends what a cell prints in pieces; myst-nb would lose line ends when it joins them.
     NotebookClient.coalesce_streams.default_value = True
 
 

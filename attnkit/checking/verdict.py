@@ -163,7 +163,8 @@ def _table(label, array, worst):
     )
     more = f", the first {rows} rows" if len(matrix) > rows else ""
     caption = f"{label}, shape {array.shape}{place}{more}"
-    return f"<table><caption>{caption}</caption><tbody>{body}</tbody></table>"
+    head = f'<caption style="color:inherit">{caption}</caption>'
+    return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
 def _cell(value, is_worst, largest):
@@ -171,4 +172,7 @@ def _cell(value, is_worst, largest):
     number = f"{value:.4g}"
     if is_worst:
         number = f"<strong><u>{number}</u></strong>"
-    return f'<td style="background:rgba(128,128,128,{0.45 * strength:.2f})">{number}</td>'
+    return (
+        f'<td style="padding:.1em .5em;text-align:right;background:rgba(128,128,128,'
+        f'{0.45 * strength:.2f})">{number}</td>'
+    )
