@@ -1,11 +1,14 @@
 """Runs a learner's notebook from top to bottom and collects the verdict of every check in it."""
 
+import contextlib
 import json
 import re
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import DeadKernelError
+from tqdm import tqdm
 
 from attnkit.checking import Verdict
 from attnkit.exercises import find
@@ -36,14 +39,17 @@ def verdicts(notebook, *, timeout=60):
 
     A cell that fails does not stop the ones below it; each has ``timeout`` seconds.
     """
-    client = NotebookClient(
-        notebook,
-        timeout=timeout,
-        allow_errors=True,
-        interrupt_on_timeout=True,
-        kernel_name="python3",
-    )
-    client.execute()
+    with tqdm(total=len(notebook.cells), unit="cell", delay=2, leave=False, disable=None) as bar:
+        client = NotebookClient(
+            notebook,
+            timeout=timeout,
+            allow_errors=True,
+            interrupt_on_timeout=True,
+            kernel_name="python3",
+            on_cell_start=lambda **_: bar.update(),
+        )
+        with contextlib.suppress(DeadKernelError):  # what ran until then has its verdict
+            client.execute()
     checks = {}
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -56,8 +62,12 @@ def _verdict(exercise, cell):
         data = output.get("data", {}).get(Verdict.MIME)
         if data and data["exercise"] == exercise.name:
             return exercise, Verdict.from_dict(data)
-    error = next((o for o in cell.outputs if o.output_type == "error"), None)
-    message = f"{error.ename}: {error.evalue}" if error else "the check said nothing"
+    message = next(
+        (f"{o.ename}: {o.evalue}" for o in cell.outputs if o.output_type == "error"),
+        "the check gave no verdict: something ended the run before it or within it",
+    )
+    if message.startswith("KeyboardInterrupt"):
+        message = "the check was stopped because it took too long; is there an endless loop?"
     return exercise, Verdict(exercise.name, exercise.heading, False, "raised", message)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from attnkit import soft_attention as sa
+from attnkit.checking import laws
 
 FINITE = st.floats(-1e3, 1e3, width=64)
 SCORES = arrays.arrays(
@@ -56,22 +57,25 @@ def test_softmax_at_the_extremes(scores):
     )
 
 
-@given(SCORES)
-def test_weights_are_a_distribution(scores):
-    weights = sa.softmax(scores)
-    assert np.all(weights >= 0)
-    close(weights.sum(-1), np.ones(scores.shape[:-1]))
+def items(arguments):
+    return -1
 
 
-@given(SCORES, FINITE)
-def test_a_shift_of_all_scores_changes_nothing(scores, shift):
-    close(sa.softmax(scores + shift), sa.softmax(scores))
-
-
-@given(SCORES, st.randoms(use_true_random=False))
-def test_permuted_scores_give_permuted_weights(scores, random):
-    order = random.sample(range(scores.shape[-1]), scores.shape[-1])
-    close(sa.softmax(scores[..., order]), sa.softmax(scores)[..., order])
+@pytest.mark.parametrize(
+    ("function", "law"),
+    [
+        (sa.softmax, laws.sums_to(1, along=items)),
+        (sa.softmax, laws.not_negative()),
+        (sa.softmax, laws.shift_invariant("scores", along=items)),
+        (sa.softmax, laws.items_permuted("scores", axis=-1, output_axis=-1)),
+        (sa.softmax_jacobian, laws.symmetric()),
+        (sa.softmax_jacobian, laws.sums_to(0, along=items)),
+        (sa.softmax_jacobian, laws.shift_invariant("scores", along=items)),
+    ],
+)
+@given(scores=SCORES)
+def test_laws_of_the_softmax(function, law, scores):
+    assert law.broken_by(function, {"scores": scores}) is None
 
 
 # ------------------------------------------------------------------ scores
@@ -144,12 +148,24 @@ def test_the_limits_of_the_temperature(tensors):
     close(sa.attention_weights(scores, temperature=1e12), torch.full((M, N), 1 / N).double())
 
 
-@given(SCORES)
-def test_the_read_stays_between_the_values(scores):
-    values = np.random.default_rng(0).normal(size=(scores.shape[-1], 3))
-    read = sa.soft_read(np.atleast_2d(sa.softmax(scores)), values)
-    assert np.all(read >= values.min(0) - 1e-9)
-    assert np.all(read <= values.max(0) + 1e-9)
+@pytest.mark.parametrize(
+    "law",
+    [
+        laws.read_inside_hull("V", axis=-2),
+        laws.items_permuted("K", "V", axis=-2),
+        laws.batch_independent("Q", "K", "V", rank=2),
+        laws.finite_gradients("Q", "K", "V"),
+    ],
+    ids=lambda law: law.sentence,
+)
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_laws_of_the_read(tensors, law, scale):
+    shapes = {"Q": (BATCH, M, D), "K": (BATCH, N, D), "V": (BATCH, N, DV)}
+    arguments = {name: scale * tensors(*shape).numpy() for name, shape in shapes.items()}
+    close = laws.within(1e-12 * scale)
+    assert (
+        law.broken_by(lambda Q, K, V: sa.soft_attention(Q, K, V)[0], arguments, close=close) is None
+    )
 
 
 def test_nadaraya_watson_is_the_kernel_average_of_the_papers():
@@ -166,13 +182,6 @@ def test_the_jacobian_is_the_one_autograd_finds(tensors):
     scores = tensors(BATCH, N)
     for ours, row in zip(sa.softmax_jacobian(scores), scores, strict=True):
         close(ours, torch.autograd.functional.jacobian(lambda s: torch.softmax(s, -1), row))
-
-
-@given(SCORES)
-def test_the_jacobian_is_symmetric_and_its_rows_add_to_zero(scores):
-    J = sa.softmax_jacobian(scores)
-    close(J, np.swapaxes(J, -1, -2))
-    close(J.sum(-1), np.zeros(scores.shape))
 
 
 def test_entropy_is_that_of_torch(tensors):

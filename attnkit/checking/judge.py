@@ -23,7 +23,7 @@ class Outcome:
     """What one call did: the value it returned or the exception it raised, and what it changed."""
 
     value: object = None
-    error: Exception | None = None
+    error: BaseException | None = None
     changed: tuple[str, ...] = ()
 
     def like(self, other):
@@ -75,7 +75,7 @@ def observe(exercise, answer, arguments):
         warnings.simplefilter("ignore")
         try:
             value = plain(answer(*bound.args, **bound.kwargs))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return Outcome(error=error)
     changed = tuple(
         name
@@ -120,7 +120,7 @@ def _broken_law(exercise, answer, trials, seed):
 
 def _fault(exercise, answer, trial):
     outcome = trial.outcome
-    if isinstance(outcome.error, NotImplementedError):
+    if type(outcome.error) is NotImplementedError:
         message = f"`{exercise.function}` still raises NotImplementedError: write its body"
         return {"kind": "unfinished", "message": message}
     if outcome.error:
@@ -155,7 +155,7 @@ def _broken(exercise, answer, law, trial, seed):
     try:
         with np.errstate(all="ignore"):
             rng, close = np.random.default_rng(seed), laws.within(trial.wanted.largest_slack)
-            return law(call, trial.arguments, rng, close)
+            return law.broken_by(call, trial.arguments, rng, close)
     except Exception as error:
         return _error_in_words(exercise, answer, error)
 

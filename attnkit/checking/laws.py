@@ -1,8 +1,8 @@
-"""The laws of attention, each written once; the prose names them and the checks try them.
+"""The laws of attention, each written once; prose, checks and tests try them.
 
-A law is a sentence and a test. The test gets the answer as a function of named arguments, the
-arguments of a case, a random generator, and ``close``, which compares two arrays within the case's
-tolerance; it returns None when the law holds or does not apply, otherwise what it saw, in words.
+>>> law = shift_invariant("scores", along=lambda arguments: -1)
+>>> law.broken_by(lambda scores: np.exp(scores), {"scores": np.arange(3.0)})
+'the output changes when the same number is added to all scores of a query'
 """
 
 from collections.abc import Callable
@@ -16,11 +16,18 @@ LAW_TERMS = 16
 
 @dataclass(frozen=True)
 class Law:
-    sentence: str
-    broken: Callable
+    """A sentence, and a test that returns what it saw in words when the law is broken."""
 
-    def __call__(self, answer, arguments, rng, close):
-        return self.broken(answer, arguments, rng, close)
+    sentence: str
+    test: Callable
+
+    def broken_by(self, answer, arguments, rng=None, close=None):
+        """What breaks the law when ``answer`` is called with these arguments, or None.
+
+        None also where the law does not apply. ``close`` compares two arrays, see ``within``.
+        """
+        rng = np.random.default_rng(0) if rng is None else rng
+        return self.test(answer, arguments, rng, close or within(1e-12))
 
 
 def within(slack):
@@ -70,7 +77,7 @@ def shift_invariant(name, along):
         moved = answer(**{**arguments, name: scores + shift})
         if close(moved, answer(**arguments)):
             return None
-        return "after adding the same number to all scores of one query, the output is another"
+        return "the output changes when the same number is added to all scores of a query"
 
     return Law("adding one number to all scores of a query changes nothing", broken)
 
@@ -89,7 +96,7 @@ def items_permuted(*names, axis, output_axis=None, part=_whole):
             expected = np.take(expected, order, axis=output_axis)
         if close(part(answer(**{**arguments, **moved})), expected):
             return None
-        return "after reordering the items the output does not follow"
+        return "the output does not follow when the items are reordered"
 
     follows = "changes nothing" if output_axis is None else "reorders the output with them"
     return Law(f"reordering the items {follows}", broken)

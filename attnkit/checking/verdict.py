@@ -1,5 +1,6 @@
 """What a check says: as data for programs, as HTML in a notebook, as text elsewhere."""
 
+import re
 import textwrap
 from dataclasses import dataclass, field
 from html import escape
@@ -102,7 +103,7 @@ class Verdict:
 
     def _html(self):
         rows = "".join(
-            f"<div><b>{label}</b>: {escape(sentence)}</div>"
+            f"<div><b>{label}</b>: {_code_marked(escape(sentence))}</div>"
             for label, sentence in self._sentences()
         )
         arrays = "".join(
@@ -129,6 +130,10 @@ class CheckFailed(AssertionError):
 
     def _render_traceback_(self):
         return [f"CheckFailed: {self}"]
+
+
+def _code_marked(text):
+    return re.sub("`([^`]+)`", r"<code>\1</code>", text)
 
 
 def _plain(array):
