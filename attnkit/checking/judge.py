@@ -114,12 +114,14 @@ def _broken_law(exercise, answer, trials, seed):
                     "message": seen,
                     "law": law.sentence,
                     "case": trial.case.name,
+                    "called_with": _in_words(trial.arguments),
                 }
     return {}
 
 
 def _fault(exercise, answer, trial):
     outcome = trial.outcome
+    tried = {"case": trial.case.name, "called_with": _in_words(trial.arguments)}
     if type(outcome.error) is NotImplementedError:
         message = f"`{exercise.function}` still raises NotImplementedError: write its body"
         return {"kind": "unfinished", "message": message}
@@ -127,7 +129,7 @@ def _fault(exercise, answer, trial):
         return {
             "kind": "raised",
             "message": _error_in_words(exercise, answer, outcome.error),
-            "case": trial.case.name,
+            **tried,
         }
     found = difference(outcome.value, trial.wanted, exercise.parts)
     if found is None and outcome.changed:
@@ -138,7 +140,7 @@ def _fault(exercise, answer, trial):
     return {
         "kind": found.kind,
         "message": found.message,
-        "case": trial.case.name,
+        **tried,
         "given": found.given,
         "wanted": found.wanted,
         "worst": found.worst,
@@ -193,6 +195,14 @@ def _without_numbers(fault):
         "raised": "your function raises an exception",
     }
     return {**shown, "message": words.get(fault["kind"], "the contract does not hold")}
+
+
+def _in_words(arguments):
+    """The arguments of a case: of an array its shape, of anything else itself."""
+    return ", ".join(
+        f"{name} {value.shape}" if isinstance(value, np.ndarray) else f"{name}={value}"
+        for name, value in arguments.items()
+    )
 
 
 def _error_in_words(exercise, answer, error):

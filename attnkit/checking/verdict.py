@@ -15,7 +15,8 @@ class Verdict:
 
     ``kind`` is passed, unfinished, raised, arguments changed, type, shape, dtype, value or law.
     ``misconceptions`` are the known mistakes that give the same output on every case; ``hint``
-    belongs to the first. ``given`` and ``wanted`` are left out when the case is hidden.
+    belongs to the first. ``called_with`` says the arguments of the case in words; it, ``given`` and
+    ``wanted`` are left out when the case is hidden.
     """
 
     exercise: str
@@ -26,6 +27,7 @@ class Verdict:
     misconceptions: tuple[str, ...] = ()
     hint: str = ""
     case: str = ""
+    called_with: str = ""
     law: str = ""
     given: np.ndarray | None = field(default=None, repr=False)
     wanted: np.ndarray | None = field(default=None, repr=False)
@@ -59,6 +61,7 @@ class Verdict:
             "misconceptions": list(self.misconceptions),
             "hint": self.hint,
             "case": self.case,
+            "called_with": self.called_with,
             "law": self.law,
             "given": _plain(self.given),
             "wanted": _plain(self.wanted),
@@ -77,7 +80,7 @@ class Verdict:
 
     def _sentences(self):
         if self.case:
-            yield "Case", self.case
+            yield "Case", self.case + (f": {self.called_with}" if self.called_with else "")
         yield "Seen", self.message
         if self.law:
             yield "Law", self.law

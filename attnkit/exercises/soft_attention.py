@@ -468,6 +468,15 @@ def _(Q, K, W=None, scaled=False):
     return _scaled(_turned(Q, W) @ columns, K.shape[-1] ** 0.5, scaled)
 
 
+@multiplicative_scores.misconception(
+    "turns round all axes of a batch",
+    hint="`K.T` reverses *every* axis, the batch too. Exchange only the last two: `K.mT` or "
+    "np.swapaxes(K, -1, -2).",
+)
+def _(Q, K, W=None, scaled=False):
+    return _scaled(_turned(Q, W) @ K.T, K.shape[-1] ** 0.5, scaled)
+
+
 @multiplicative_scores.right_answer("torch.nn.functional.bilinear")
 def _(Q, K, W=None, scaled=False):
     import torch
@@ -684,6 +693,24 @@ def _(Q, K, W_q, W_k, v):
     return reference.additive_scores(Q, K, W_q, W_k, v).mT
 
 
+@additive_scores.misconception(
+    "adds query 1 to key 1, query 2 to key 2, and no other pairs",
+    hint="Every query has to meet every key. Give the two arrays an axis of size one in different "
+    "places: (M, 1, H) and (1, N, H) broadcast to (M, N, H).",
+)
+def _(Q, K, W_q, W_k, v):
+    return np.tanh(K @ W_k.T + Q @ W_q.T) @ v
+
+
+@additive_scores.misconception(
+    "inserts the new axes in front of a batch",
+    hint="Right without a batch. `[:, None, :]` counts axes from the front; `[..., :, None, :]` "
+    "counts them from the end and leaves batch axes alone.",
+)
+def _(Q, K, W_q, W_k, v):
+    return np.tanh((Q @ W_q.T)[:, None, :] + (K @ W_k.T)[None, :, :]) @ v
+
+
 @additive_scores.right_answer("torch's linear layers and tanh")
 def _(Q, K, W_q, W_k, v):
     import torch
@@ -892,6 +919,32 @@ def _(Q, K, V, temperature=1.0):
 
 
 @soft_attention.misconception(
+    "divides by the square root of D besides the temperature",
+    hint="The caller decides how to scale: the temperature is all that the scores are divided by.",
+)
+def _(Q, K, V, temperature=1.0):
+    return reference.soft_attention(Q, K, V, temperature * Q.shape[-1] ** 0.5)
+
+
+@soft_attention.misconception(
+    "divides by the square root of D instead of the temperature",
+    hint="Where does `temperature` stand in the formula? It may be any positive number.",
+)
+def _(Q, K, V, temperature=1.0):
+    return reference.soft_attention(Q, K, V, Q.shape[-1] ** 0.5)
+
+
+@soft_attention.misconception(
+    "turns round all axes of a batch",
+    hint="`K.T` reverses *every* axis, the batch too. Exchange only the last two: `K.mT` or "
+    "np.swapaxes(K, -1, -2).",
+)
+def _(Q, K, V, temperature=1.0):
+    weights = reference.softmax(Q @ K.T / temperature)
+    return weights @ V, weights
+
+
+@soft_attention.misconception(
     "reads with the transposed weights",
     hint="Row m of the weights belongs to query m, and each row meets the rows of V: no transpose.",
 )
@@ -906,6 +959,14 @@ def _(Q, K, V, temperature=1.0):
 )
 def _(Q, K, V, temperature=1.0):
     return reference.soft_attention(Q, K, V, temperature)[1]
+
+
+@soft_attention.misconception(
+    "returns the read without the weights",
+    hint="Two arrays are asked for: `return weights @ V, weights`.",
+)
+def _(Q, K, V, temperature=1.0):
+    return reference.soft_attention(Q, K, V, temperature)[0]
 
 
 @soft_attention.misconception(
@@ -1127,6 +1188,16 @@ def _(scores):
 )
 def _(scores):
     a = reference.softmax(scores).reshape(-1)
+    return np.diag(a) - np.outer(a, a)
+
+
+@softmax_jacobian.misconception(
+    "builds the matrix with np.diag and np.outer, which know nothing of a batch",
+    hint="Right for one vector. For many, give `a` two different new axes: a[..., :, None] stands "
+    "in a column, a[..., None, :] in a row, and the batch stays in front.",
+)
+def _(scores):
+    a = reference.softmax(scores)
     return np.diag(a) - np.outer(a, a)
 
 

@@ -56,6 +56,11 @@ def test_what_is_wrong_is_said(answer, kind, words):
     assert words in found.message
 
 
+def test_the_arguments_of_the_case_are_said():
+    assert verdict(crashes).called_with == "scores (7,)"
+    assert "scores (3, 5), axis=0" in str(verdict(lambda scores, axis=-1: sa.softmax(scores)))
+
+
 def test_an_answer_that_remembers_its_first_output_fails():
     memory = []
 
@@ -110,6 +115,7 @@ def test_a_hidden_verdict_keeps_the_numbers_to_itself():
         found = verdict(answer, seed=5, hidden=True)
         assert found.given is None
         assert found.wanted is None
+        assert found.called_with == ""
         assert not any(digit in found.message for digit in "0123456789")
 
 
