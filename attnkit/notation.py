@@ -8,7 +8,7 @@ from attnkit.soft_attention import softmax
 def attention_cols(Q, K, V):
     r"""Scaled dot-product attention where each *column* is a vector.
 
-    .. math:: H = V\, \mathrm{softmax}(K^\top Q / \sqrt{D_k}), \quad
+    .. math:: O = V\, \mathrm{softmax}(K^\top Q / \sqrt{D_k}), \quad
               \text{each column of the softmax adds to one}
 
     :param Q: queries ``(..., Dk, M)``

@@ -61,7 +61,7 @@ def solution(exercise):
 _IMPORTS = """\
 import numpy as np
 
-from attnkit.exercises import check, hint"""
+from attnkit.exercises import check, example, hint"""
 
 
 def _opening(chapter, items):
@@ -72,10 +72,14 @@ def _opening(chapter, items):
 
 {points} points, about {minutes} minutes at the keyboard. Write your answers where it says so and
 run the cell below each of them: it tells you whether the function is right and, if not, which
-mistake it makes. {RULES}
+mistake it makes.
+
+{RULES}
 
 Stuck? `hint("name")` asks a question, `hint("name", 2)` gives the idea,
-`hint("name", 3)` the line. You may add cells; please do not change or delete the locked ones."""
+`hint("name", 3)` the line. `example("name", "case")` gives you the arguments of a case that the
+check has named, so that you can run your function on them. You may add cells; please do not change
+or delete the locked ones."""
 
 
 def _exercise(exercise):

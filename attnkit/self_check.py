@@ -54,21 +54,30 @@ def verdicts(notebook, *, timeout=60):
     for cell in notebook.cells:
         if cell.cell_type == "code":
             checks |= {name: cell for name in _CHECK.findall(cell.source)}
-    return [_verdict(find(name), cell) for name, cell in checks.items()]
+    return [_verdict(find(name), cell, notebook) for name, cell in checks.items()]
 
 
-def _verdict(exercise, cell):
+def _verdict(exercise, cell, notebook):
     for output in cell.outputs:
         data = output.get("data", {}).get(Verdict.MIME)
         if data and data["exercise"] == exercise.name:
             return exercise, Verdict.from_dict(data)
-    message = next(
-        (f"{o.ename}: {o.evalue}" for o in cell.outputs if o.output_type == "error"),
-        "the check gave no verdict: something ended the run before it or within it",
+    # A check without a verdict found no function: the cell that should define it says why.
+    answers = [c for c in notebook.cells if f"def {exercise.function}(" in c.source]
+    errors = [_error(c) for c in (*answers, cell) if c.cell_type == "code" and _error(c)]
+    message = (
+        errors[0]
+        if errors
+        else "the check gave no verdict: something ended the run before it or within it"
     )
     if message.startswith("KeyboardInterrupt"):
         message = "the check was stopped because it took too long; is there an endless loop?"
     return exercise, Verdict(exercise.name, exercise.heading, False, "raised", message)
+
+
+def _error(cell):
+    errors = (o for o in cell.outputs if o.output_type == "error")
+    return next((f"{o.ename}: {o.evalue}" for o in errors), "")
 
 
 def as_json(results):

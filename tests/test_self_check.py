@@ -34,6 +34,11 @@ def test_one_bad_answer_leaves_the_next_alone(body, words):
     assert second.kind == "unfinished"
 
 
+def test_a_cell_that_does_not_compile_is_said():
+    first, _ = verdicts("return (scores")
+    assert first.message.startswith("SyntaxError")
+
+
 def test_a_dead_kernel_is_told():
     for verdict in verdicts("import os; os._exit(3)"):
         assert not verdict.passed

@@ -27,7 +27,7 @@ def difference(given, wanted, parts=()):
     names = ", ".join(parts)
     if not isinstance(given, tuple) or len(given) != len(wanted.value):
         return Difference(
-            "type", f"you return {describe(given)}; wanted are {len(wanted.value)} arrays: {names}"
+            "type", f"you return {describe(given)}; wanted is a tuple of arrays: ({names})"
         )
     for part, *compared in zip(parts, given, wanted.value, wanted.slack, strict=True):
         found = _array_difference(*compared, wanted.dtype, f"`{part}`")
@@ -99,7 +99,9 @@ def _value_difference(given, wanted, slack, what):
     gap[~np.isfinite(gap)] = np.inf
     if np.all(gap <= slack):
         return None
-    worst = tuple(int(i) for i in np.unravel_index(np.argmax(gap), gap.shape))
+    # Among elements that are equally wrong, NaN above all, the largest wanted one tells most.
+    worst_first = np.lexsort((np.abs(wanted).ravel(), gap.ravel()))[::-1]
+    worst = tuple(int(i) for i in np.unravel_index(worst_first[0], gap.shape))
     place = f" at [{', '.join(map(str, worst))}]" if worst else ""
     message = f"{what}{place} is {given[worst]:.6g}; wanted is {wanted[worst]:.6g}"
     if f"{given[worst]:.6g}" == f"{wanted[worst]:.6g}":

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 # What every exercise asks besides its own contract.
-RULES = (
-    "Return numpy arrays in the precision of the arguments and leave the arguments as they were."
-)
+RULES = "Return numpy arrays, no less precise than the arguments, and leave the arguments alone."
 
 
 @dataclass(frozen=True)
@@ -122,6 +120,10 @@ class Exercise:
             return function
 
         return decorate
+
+    def arguments(self, index, seed):
+        """The arguments of case number ``index``, the same for the same seed."""
+        return self.cases[index].draw(np.random.default_rng([seed, index]))
 
     def describe(self):
         """What the list of exercises says of it, as plain data."""

@@ -87,21 +87,20 @@ def observe(exercise, answer, arguments):
 
 def _trials(exercise, answer, seed):
     for index, case in enumerate(exercise.cases):
-        arguments = case.draw(np.random.default_rng([seed, index]))
+        arguments = exercise.arguments(index, seed)
         outcome = observe(exercise, answer, arguments)
         yield Trial(case, arguments, wanted(exercise.reference, arguments), outcome)
 
 
 def _first_fault(exercise, answer, trials, seed):
-    """The gravest fault first: what cannot run, then type, shape and dtype, values, laws."""
-    faults = [fault for trial in trials if (fault := _fault(exercise, answer, trial))]
-    if faults:
-        grave = ("unfinished", "raised", "type", "shape", "dtype", "value", "arguments changed")
-        fault = min(faults, key=lambda fault: grave.index(fault["kind"]))
-        if fault["kind"] == "value":
-            fault["law"] = _broken_law(exercise, answer, trials, seed).get("law", "")
-        return fault
-    return _broken_law(exercise, answer, trials, seed) or None
+    """The first case that fails, the simplest since cases are written in that order; else a law."""
+    for trial in trials:
+        fault = _fault(exercise, answer, trial)
+        if fault:
+            if fault["kind"] == "value":
+                fault["law"] = (_broken_law(exercise, answer, [trial], seed) or {}).get("law", "")
+            return fault
+    return _broken_law(exercise, answer, trials, seed)
 
 
 def _broken_law(exercise, answer, trials, seed):
@@ -116,7 +115,7 @@ def _broken_law(exercise, answer, trials, seed):
                     "case": trial.case.name,
                     "called_with": _in_words(trial.arguments),
                 }
-    return {}
+    return None
 
 
 def _fault(exercise, answer, trial):

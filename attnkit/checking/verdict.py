@@ -48,7 +48,10 @@ class Verdict:
         """The mistake's name in one sentence, or nothing if it is none we know."""
         if not self.misconceptions:
             return ""
-        return "Your output is that of a function that " + ", or that ".join(self.misconceptions)
+        mistakes = ", or that ".join(self.misconceptions)
+        if self.kind == "raised":
+            return f"Your function fails where one fails that {mistakes}; perhaps yours does too"
+        return f"Your output is that of a function that {mistakes}"
 
     def to_dict(self):
         """Everything as plain data, ready for JSON."""
@@ -83,7 +86,7 @@ class Verdict:
             yield "Case", self.case + (f": {self.called_with}" if self.called_with else "")
         yield "Seen", self.message
         if self.law:
-            yield "Law", self.law
+            yield "Broken law", self.law
         if self.diagnosis:
             yield "Mistake", self.diagnosis + "."
         if self.hint:
@@ -93,7 +96,7 @@ class Verdict:
         lines = [("✓ " if self.passed else "✗ ") + self.headline]
         for label, sentence in self._sentences():
             lines += textwrap.wrap(
-                sentence, 88, initial_indent=f"  {label + ':':9}", subsequent_indent=" " * 11
+                sentence, 88, initial_indent=f"  {label + ':':12}", subsequent_indent=" " * 14
             )
         for label, array in (("Wanted", self.wanted), ("Given", self.given)):
             if array is not None:

@@ -1,4 +1,4 @@
-"""The exercises of the book by name, and the two words a learner needs: check and hint."""
+"""The exercises of the book by name, and what a learner needs: check, hint and example."""
 
 import difflib
 import importlib
@@ -23,12 +23,22 @@ def all_exercises():
     ]
 
 
+class NotFound(ValueError):
+    """Something was asked for by a name or number that does not exist; says which are near."""
+
+    def _render_traceback_(self):
+        return [f"{type(self).__name__}: {self}"]
+
+
 def find(name):
     """The exercise called ``name``, such as ``"soft_attention.softmax"``."""
-    known = {exercise.name: exercise for exercise in all_exercises()}
+    return _among({exercise.name: exercise for exercise in all_exercises()}, name, "exercise")
+
+
+def _among(known, name, what):
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or list(known)
-        raise ValueError(f"there is no exercise {name!r}; did you mean {', '.join(near)}?")
+        raise NotFound(f"there is no {what} {name!r}; did you mean {' or '.join(map(repr, near))}?")
     return known[name]
 
 
@@ -52,6 +62,14 @@ def _show(verdict):
         print(verdict)
 
 
+def example(name, case):
+    """The arguments of the case that ``check`` names, to run your function on yourself."""
+    exercise = find(name)
+    names = [case.name for case in exercise.cases]
+    chosen = _among({name: index for index, name in enumerate(names)}, case, "case")
+    return exercise.arguments(chosen, seed=0)
+
+
 class Hint(str):
     """A hint that a notebook renders as Markdown."""
 
@@ -63,5 +81,5 @@ def hint(name, step=1):
     """Hint number ``step`` of an exercise: 1 a question, 2 the idea, 3 the line."""
     hints = find(name).hints
     if step not in range(1, len(hints) + 1):
-        raise ValueError(f"step is {step!r}; there are hints 1 to {len(hints)}")
+        raise NotFound(f"step is {step!r}; there are hints 1 to {len(hints)}")
     return Hint(f"Hint {step} of {len(hints)}: {hints[step - 1]}")

@@ -46,14 +46,14 @@ def attention_cols(Q, K, V):
     Many papers and the notes behind this book write a vector as a *column*. Compute the read
     of every query in that convention:
 
-    $$H = V\,\mathrm{softmax}\!\left(\frac{K^\top Q}{\sqrt{D_k}}\right)$$
+    $$O = V\,\mathrm{softmax}\!\left(\frac{K^\top Q}{\sqrt{D_k}}\right)$$
 
     where the weights of one query add to one. In a loop, with $m$ a query and $n$ an item:
 
     ```python
     for m in range(M):
         scores = np.array([K[:, n] @ Q[:, m] for n in range(N)]) / np.sqrt(Dk)
-        H[:, m] = sum(softmax(scores, axis=0)[n] * V[:, n] for n in range(N))
+        O[:, m] = sum(softmax(scores, axis=0)[n] * V[:, n] for n in range(N))
     ```
 
     `softmax(scores, axis)` is given. $D_k$ is the number of rows of `K`, the length of a key.
@@ -148,6 +148,15 @@ def _(Q, K, V):
 )
 def _(Q, K, V):
     return notation.attention_cols(Q, K, V).T
+
+
+@attention_cols.misconception(
+    "is written for rows",
+    hint="Right if each row were a vector; here each column is one. Write the shape under every "
+    "matrix: which product is (N, M)?",
+)
+def _(Q, K, V):
+    return _softmax(Q @ K.T / np.sqrt(K.shape[1]), axis=1) @ V
 
 
 @attention_cols.misconception(

@@ -416,6 +416,14 @@ def _(Q, K, W=None, scaled=False):
 
 
 @multiplicative_scores.misconception(
+    "does not scale when there is a W",
+    hint="`scaled` asks for the division whatever W is. Divide at the end, once for all.",
+)
+def _(Q, K, W=None, scaled=False):
+    return _scaled(_turned(Q, W) @ K.mT, K.shape[-1] ** 0.5, scaled and W is None)
+
+
+@multiplicative_scores.misconception(
     "never scales",
     hint="Look at the parameter `scaled`: when it is True, the scores are divided.",
 )
@@ -469,9 +477,9 @@ def _(Q, K, W=None, scaled=False):
 
 
 @multiplicative_scores.misconception(
-    "turns round all axes of a batch",
-    hint="`K.T` reverses *every* axis, the batch too. Exchange only the last two: `K.mT` or "
-    "np.swapaxes(K, -1, -2).",
+    "does not expect a batch",
+    hint="Right for one set of queries and keys. With a batch in front, `K.T` reverses every axis; "
+    "`K.mT` or np.swapaxes(K, -1, -2) exchange only the last two, and `@` then does the rest.",
 )
 def _(Q, K, W=None, scaled=False):
     return _scaled(_turned(Q, W) @ K.T, K.shape[-1] ** 0.5, scaled)
@@ -703,7 +711,7 @@ def _(Q, K, W_q, W_k, v):
 
 
 @additive_scores.misconception(
-    "inserts the new axes in front of a batch",
+    "does not expect a batch",
     hint="Right without a batch. `[:, None, :]` counts axes from the front; `[..., :, None, :]` "
     "counts them from the end and leaves batch axes alone.",
 )
@@ -784,7 +792,7 @@ def soft_attention(Q, K, V, temperature=1.0):
     $$\alpha_{mn} = \mathrm{softmax}_n\!\left(\frac{k_n^\top q_m}{\tau}\right), \qquad
     o_m = \sum_n \alpha_{mn} v_n$$
 
-    where $\tau$ is the `temperature`. Return two arrays, the reads and the weights. In a loop:
+    where $\tau$ is the `temperature`. Return the tuple `(read, weights)`. In a loop:
 
     ```python
     for m in range(M):
@@ -935,9 +943,9 @@ def _(Q, K, V, temperature=1.0):
 
 
 @soft_attention.misconception(
-    "turns round all axes of a batch",
-    hint="`K.T` reverses *every* axis, the batch too. Exchange only the last two: `K.mT` or "
-    "np.swapaxes(K, -1, -2).",
+    "does not expect a batch",
+    hint="Right for one set of items. With a batch in front, `K.T` reverses every axis; `K.mT` or "
+    "np.swapaxes(K, -1, -2) exchange only the last two, and `@` then does the rest.",
 )
 def _(Q, K, V, temperature=1.0):
     weights = reference.softmax(Q @ K.T / temperature)
@@ -1067,7 +1075,7 @@ def _(Q, K, V, temperature=1.0):
     ],
     hints=(
         "What happens to the other weights when one score goes up? So which entries of J are "
-        "positive and which negative, and what does each row add to?",
+        "positive and which negative, and what does each column add to?",
         "Differentiate a_i = exp(s_i) / Z with the quotient rule, once for j = i and once for "
         "j ≠ i: a_i (1 - a_i) and -a_i a_j. Both are a_i times (1 if i = j else 0, minus a_j).",
         "With `a` of shape (..., N): `a[..., :, None] * (np.eye(N) - a[..., None, :])`.",
@@ -1192,9 +1200,9 @@ def _(scores):
 
 
 @softmax_jacobian.misconception(
-    "builds the matrix with np.diag and np.outer, which know nothing of a batch",
-    hint="Right for one vector. For many, give `a` two different new axes: a[..., :, None] stands "
-    "in a column, a[..., None, :] in a row, and the batch stays in front.",
+    "does not expect a batch",
+    hint="Right for one vector; np.diag and np.outer know nothing of more. Give `a` two different "
+    "new axes: a[..., :, None] stands in a column, a[..., None, :] in a row, the batch in front.",
 )
 def _(scores):
     a = reference.softmax(scores)
@@ -1270,21 +1278,22 @@ saturation_in_words = Question(
     name="saturation_in_words",
     title="Why divide, and when it does not help",
     points=4,
-    prompt=r"""A colleague says: "We divide by $\sqrt{D}$ because otherwise large vectors make
+    prompt=r"""A colleague says: "We divide by $\sqrt{D_k}$ because otherwise large vectors make
 attention slow to learn." In four to six sentences: say what is right in this and what is missing.
-Use the words *variance*, *saturation* and *Jacobian*, name one situation in which dividing by
-$\sqrt{D}$ changes little although $D$ is large, and one in which it does not cure the problem.""",
+Use the words *variance*, *saturation* and *Jacobian*, name one situation in which the division
+hardly changes the weights although $D_k$ is large, and one in which it does not cure the
+problem.""",
     answer=r"""If the components of query and key are independent with mean 0 and variance 1, a
-dot product of $D$ of them has *variance* $D$, so unscaled scores spread like $\sqrt{D}$ and the
-softmax comes into *saturation*: one weight near 1, the others near 0. There the *Jacobian*
+dot product of $D_k$ of them has *variance* $D_k$, so unscaled scores spread like $\sqrt{D_k}$ and
+the softmax comes into *saturation*: one weight near 1, the others near 0. There the *Jacobian*
 $\mathrm{diag}(a) - a a^\top$ is almost zero, so the gradient hardly reaches the scores; dividing
-by $\sqrt{D}$ brings the variance back to 1. It is saturation, not $D$ itself, that hurts: at
-$D = 4$ the unscaled Jacobian is even larger. With small initial weights the scores are small
-anyway, and the division changes little. If a query is aligned with its key, their product has a
-mean of order $D$; after the division it is still of order $\sqrt{D}$, and the softmax saturates
-all the same.""",
-    scheme="""- 1 point: the variance of the dot product grows with D, under independence.
+by $\sqrt{D_k}$ brings the variance back to 1. It is saturation, not $D_k$ itself, that hurts: at
+$D_k = 4$ the unscaled Jacobian is even larger. If the components are so small that all scores lie
+near zero, the weights are almost equal with the division and without it. If a query is aligned with
+its key, their product has a mean of order $D_k$; after the division it is still of order
+$\sqrt{D_k}$, and the softmax saturates all the same.""",
+    scheme="""- 1 point: the variance of the dot product grows with the dimension, if independent.
 - 1 point: saturation, and that the Jacobian vanishes there (not "the numbers get large").
-- 1 point: a situation where it changes little (small components, small initialisation, small D).
-- 1 point: a situation it does not cure (aligned vectors: a mean that grows with D).""",
+- 1 point: a situation where it changes little (scores that are near zero anyway).
+- 1 point: a situation it does not cure (aligned vectors: a mean that grows with the dimension).""",
 )

@@ -7,7 +7,7 @@ import pytest
 
 from attnkit import soft_attention as sa
 from attnkit.checking import CheckFailed, Verdict, judge
-from attnkit.exercises import check, find, hint
+from attnkit.exercises import check, example, find, hint
 
 SOFTMAX = find("soft_attention.softmax")
 
@@ -31,7 +31,7 @@ def crashes(scores, axis=-1):
 
 
 def one_argument(scores):
-    return scores
+    return sa.softmax(scores)
 
 
 @pytest.mark.parametrize(
@@ -162,10 +162,40 @@ def test_check_prints_and_raises_in_one_line(capsys):
 
 
 def test_an_unknown_exercise_gets_the_nearest_names():
-    with pytest.raises(ValueError, match=r"did you mean soft_attention\.softmax"):
+    with pytest.raises(ValueError, match=r"did you mean 'soft_attention\.softmax'"):
         check("soft_attention.sofmax", sa.softmax)
-    with pytest.raises(ValueError, match=r"did you mean notation\.attention_cols"):
+    with pytest.raises(ValueError, match=r"did you mean 'notation\.attention_cols'"):
         hint("zzz")
+
+
+def test_an_example_replays_the_case_that_the_check_names():
+    found = verdict(crashes)
+    arguments = example("soft_attention.softmax", found.case)
+    assert arguments["scores"].shape == (7,)
+    assert np.array_equal(
+        arguments["scores"], example("soft_attention.softmax", found.case)["scores"]
+    )
+    with pytest.raises(ValueError, match="did you mean 'a vector'"):
+        example("soft_attention.softmax", "a vctor")
+
+
+def test_an_answer_that_fails_is_not_said_to_have_an_output():
+    found = verdict(SOFTMAX.misconceptions[3].answer)
+    assert found.kind == "raised"
+    assert found.diagnosis.startswith("Your function fails where one fails that drops the axis")
+
+
+def test_the_simplest_failing_case_comes_first():
+    def answer(scores, axis=-1):
+        return [0.0] if scores.ndim == 1 else 1 / 0
+
+    assert verdict(answer).kind == "type"
+
+
+def test_of_elements_equally_wrong_the_largest_wanted_is_shown():
+    found = verdict(SOFTMAX.misconceptions[0].answer)
+    assert np.isnan(found.given[found.worst])
+    assert found.wanted[found.worst] == found.wanted.max()
 
 
 def test_hints_come_in_three_steps():
