@@ -1,11 +1,12 @@
 """The page around the text: what it loads, what it says of itself, when it is built anew."""
 
 import os
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from docutils import nodes
-from nbclient import NotebookClient
+from jupyter_cache.executors import utils
 from sphinx.builders.html._assets import _JavaScript
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +37,7 @@ def configure(app, config):
     # The network is off while cells run: what a cell fetches is gone some years later.
     os.environ.update(dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9"))
     # A kernel sends what a cell prints in pieces; myst-nb would lose line ends when it joins them.
-    NotebookClient.coalesce_streams.default_value = True
+    utils.executenb = partial(utils.executenb, coalesce_streams=True)
 
 
 def add_static(app):
