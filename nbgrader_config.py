@@ -10,6 +10,12 @@ c.CourseDirectory.course_id = "attention"
 c.CourseDirectory.source_directory = "solutions"
 c.ExecutePreprocessor.timeout = 60
 
+# Only the answers of a submission are trusted: the rest of its notebook is the teacher's, and no
+# other file that was handed in reaches the folder in which it runs.
+c.Autograde.exporter_class = "attnkit.grading.graft.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = ["attnkit.grading.graft.Graft"]
+c.CourseDirectory.ignore = ["*"]
+
 # The hidden cases of a course are drawn from a seed of its own, kept so that a regrade is the same.
 seed = Path(".course_seed")
 if not seed.exists():
