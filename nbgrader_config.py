@@ -8,13 +8,20 @@ c = get_config()  # noqa: F821 (nbgrader provides it)
 
 c.CourseDirectory.course_id = "attention"
 c.CourseDirectory.source_directory = "solutions"
-c.ExecutePreprocessor.timeout = 60
 
 # Only the answers of a submission are trusted: the rest of its notebook is the teacher's, and no
-# other file that was handed in reaches the folder in which it runs.
-c.Autograde.exporter_class = "attnkit.grading.graft.SubmissionExporter"
-c.Autograde.sanitize_preprocessors = ["attnkit.grading.graft.Graft"]
+# other file that was handed in is taken along.
+c.Autograde.exporter_class = "attnkit.grading.plugin.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = ["attnkit.grading.plugin.Graft"]
 c.CourseDirectory.ignore = ["*"]
+# The answers run in a confined process of their own; what they return is judged outside of it.
+c.Autograde.autograde_preprocessors = [
+    "attnkit.grading.plugin.Judge",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
 
 # The hidden cases of a course are drawn from a seed of its own, kept so that a regrade is the same.
 seed = Path(".course_seed")

@@ -6,6 +6,7 @@
 
 import ast
 import inspect
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -62,6 +63,14 @@ _IMPORTS = """\
 import numpy as np
 
 from attnkit.exercises import check, example, hint"""
+
+
+def checked(cell):
+    """The names of the exercises that a cell checks, each once."""
+    return list(dict.fromkeys(_CHECK.findall(cell.source)))
+
+
+_CHECK = re.compile(r"^check\([\"']([\w.]+)[\"']", re.MULTILINE)
 
 
 def _opening(chapter, items):

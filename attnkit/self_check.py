@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import re
 from pathlib import Path
 
 import nbformat
@@ -10,10 +9,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 from tqdm import tqdm
 
+from attnkit import notebooks
 from attnkit.checking import Verdict
 from attnkit.exercises import find
-
-_CHECK = re.compile(r"^check\([\"']([\w.]+)[\"']", re.MULTILINE)
 
 
 class NotANotebook(ValueError):
@@ -53,7 +51,7 @@ def verdicts(notebook, *, timeout=60):
     checks = {}
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            checks |= {name: cell for name in _CHECK.findall(cell.source)}
+            checks |= dict.fromkeys(notebooks.checked(cell), cell)
     return [_verdict(find(name), cell, notebook) for name, cell in checks.items()]
 
 

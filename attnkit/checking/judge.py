@@ -206,6 +206,8 @@ def _in_words(arguments):
 
 def _error_in_words(exercise, answer, error):
     """A learner's exception with their own line, and nothing of ours."""
+    if hasattr(error, "told"):  # it happened in another process, which found the words
+        return error.told
     what = f"{type(error).__name__}: {error}"
     own = getattr(getattr(answer, "__code__", None), "co_filename", None)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == own]

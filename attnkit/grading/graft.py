@@ -2,21 +2,12 @@
 
 nbgrader repairs what was handed in; here nothing of it is trusted but the text of the answer cells,
 found by their grade id. No metadata, no other cell, no other order reaches the notebook that runs.
-`nbgrader_config.py` plugs both classes into `nbgrader autograde` and the formgrader's button.
 """
 
 import os
 import stat
-from pathlib import Path
 
 import nbformat
-from nbconvert.exporters import NotebookExporter
-from nbgrader.api import Gradebook
-from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Integer
-
-# Where a note about the submission travels from the file's reader to the graft.
-NOTE = "unreadable"
 
 
 class Unreadable(ValueError):
@@ -73,49 +64,3 @@ def graft(teacher, submission, starters):
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return notebook
-
-
-class SubmissionExporter(NotebookExporter):
-    """Reads what was handed in without trusting that it is a notebook."""
-
-    largest = Integer(10_000_000, help="Bytes; a larger file is not read.").tag(config=True)
-
-    def from_filename(self, filename, resources=None, **kwargs):
-        """As nbconvert's, but a file that is no notebook becomes an empty one with a note."""
-        try:
-            notebook = read(filename, self.largest)
-        except Unreadable as error:
-            self.log.warning("%s: %s", filename, error)
-            notebook = nbformat.v4.new_notebook(metadata={NOTE: str(error)})
-        return self.from_notebook_node(notebook, resources=resources or {}, **kwargs)
-
-
-class Graft(NbGraderPreprocessor):
-    """The only sanitizing step: replaces the submission by the grafted notebook."""
-
-    def preprocess(self, nb, resources):
-        """Called by nbgrader with what was handed in."""
-        course = resources["nbgrader"]
-        with Gradebook(course["db_url"]) as gradebook:
-            known = gradebook.find_notebook(course["notebook"], course["assignment"])
-            released = {cell.name: cell for cell in known.source_cells}
-        teacher = nbformat.read(self._source(course), as_version=4)
-        starters = {name: cell.source for name, cell in released.items()}
-        notebook = graft(teacher, nb, starters)
-        for cell in notebook.cells:
-            tags = cell.metadata.get("nbgrader")
-            if tags:
-                tags["cell_type"] = cell.cell_type
-                tags["checksum"] = released[tags["grade_id"]].checksum
-        if NOTE in nb.metadata:
-            notebook.cells.insert(0, _note(nb.metadata[NOTE]))
-        return notebook, resources
-
-    def _source(self, course):
-        directory = self.parent.parent.coursedir
-        folder = directory.format_path(directory.source_directory, ".", course["assignment"])
-        return Path(folder, f"{course['notebook']}.ipynb")
-
-
-def _note(reason):
-    return nbformat.v4.new_markdown_cell(f"**What was handed in could not be read:** {reason}.")

@@ -1,0 +1,122 @@
+"""What crosses between the judge and the learner's process: plain data, never objects.
+
+Messages are msgpack, with an extension type for arrays whose dtype and size are checked before
+anything is made of them. Nothing is unpickled.
+"""
+
+import math
+import os
+import select
+import struct
+import time
+
+import msgpack
+import numpy as np
+
+LARGEST = 64 * 2**20  # bytes in one message
+ARRAY = 1  # the number of the extension type
+KINDS = "fiubc"
+
+
+class Broken(Exception):
+    """The other side sent what is no message, or went away, or took too long."""
+
+
+def pack(value):
+    """Bytes of a value made of None, numbers, text, bytes, arrays, lists, tuples and dicts."""
+    return msgpack.packb(value, default=_encode, strict_types=True)
+
+
+def unpack(data):
+    """The value that ``pack`` wrote; Broken for anything else."""
+    try:
+        return msgpack.unpackb(
+            data, ext_hook=_decode, strict_map_key=False, use_list=True, raw=False
+        )
+    except Broken:
+        raise
+    except Exception as error:  # msgpack raises many kinds
+        raise Broken(f"not a message: {type(error).__name__}") from None
+
+
+def send(descriptor, value, *, deadline=None):
+    """Write one message, each part within the deadline (a time of time.monotonic)."""
+    data = pack(value)
+    if len(data) > LARGEST:
+        raise Broken(f"a message of {len(data):,} bytes; at most {LARGEST:,} are sent")
+    view = memoryview(struct.pack("<I", len(data)) + data)
+    while view:
+        _wait(descriptor, select.POLLOUT, deadline)
+        try:
+            view = view[os.write(descriptor, view[:65536]) :]
+        except OSError as error:
+            raise Broken(f"the other side is gone: {error.strerror}") from None
+
+
+def receive(descriptor, *, deadline=None):
+    """Read one message."""
+    (size,) = struct.unpack("<I", _read(descriptor, 4, deadline))
+    if size > LARGEST:
+        raise Broken(f"a message of {size:,} bytes; at most {LARGEST:,} are read")
+    return unpack(_read(descriptor, size, deadline))
+
+
+def _read(descriptor, size, deadline):
+    data = bytearray()
+    while len(data) < size:
+        _wait(descriptor, select.POLLIN, deadline)
+        part = os.read(descriptor, min(size - len(data), 65536))
+        if not part:
+            raise Broken("the other side is gone")
+        data += part
+    return bytes(data)
+
+
+def _wait(descriptor, event, deadline):
+    if deadline is None:
+        return
+    poll = select.poll()
+    poll.register(descriptor, event)
+    if not poll.poll(max(0.0, 1000 * (deadline - time.monotonic()))):
+        raise TimeoutError
+
+
+def _encode(value):
+    if isinstance(value, tuple):
+        return {"tuple": list(value)}
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
+        array = np.ascontiguousarray(np.asarray(value))
+        header = msgpack.packb([array.dtype.str, list(array.shape)])
+        return msgpack.ExtType(ARRAY, header + array.tobytes())
+    raise TypeError(f"{type(value).__name__} does not cross")
+
+
+def _decode(code, data):
+    if code != ARRAY:
+        raise Broken(f"extension {code}")
+    unpacker = msgpack.Unpacker(max_buffer_size=LARGEST + 64)
+    unpacker.feed(data)
+    header = unpacker.unpack()
+    body = data[unpacker.tell() :]
+    if not (isinstance(header, list) and len(header) == 2):
+        raise Broken("array without a header")
+    name, shape = header
+    try:
+        dtype = np.dtype(name)
+    except TypeError:
+        raise Broken(f"dtype {name!r}") from None
+    sizes = isinstance(shape, list) and len(shape) <= 16
+    if not (sizes and all(isinstance(n, int) and 0 <= n < 2**31 for n in shape)):
+        raise Broken(f"shape {shape!r}")
+    if dtype.kind not in KINDS or dtype.itemsize * math.prod(shape) != len(body):
+        raise Broken(f"an array of {dtype} and {shape} in {len(body)} bytes")
+    return np.frombuffer(body, dtype).reshape(shape).copy()
+
+
+def tuples(value):
+    """The value with tuples where ``{"tuple": [...]}`` stands for them."""
+    if isinstance(value, dict) and value.keys() == {"tuple"} and isinstance(value["tuple"], list):
+        return tuple(tuples(member) for member in value["tuple"])
+    return value
