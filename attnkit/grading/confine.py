@@ -87,7 +87,7 @@ def confine(paths, *, memory=4 * 2**30, seconds=120):
         raise CannotConfine(f"this machine lacks {', '.join(lacks)}")
     import pyseccomp  # only where there is a seccomp, and before it can find its library no more
 
-    _prctl(DEATH_SIGNAL, SIGKILL)  # no answer outlives its judge
+    die_with_parent()
     _prctl(DUMPABLE, 0)
     _prctl(NO_NEW_PRIVS, 1)
     for limit, value in {
@@ -100,6 +100,11 @@ def confine(paths, *, memory=4 * 2**30, seconds=120):
         resource.setrlimit(limit, (value, value))
     _landlock(paths)
     _seccomp(pyseccomp)
+
+
+def die_with_parent():
+    """No answer outlives its judge, however that one ends."""
+    _prctl(DEATH_SIGNAL, SIGKILL)
 
 
 def _landlock_version():

@@ -8,8 +8,9 @@ hidden case showed a function can come back as an output that is shown.
 import base64
 import builtins
 import contextlib
-import subprocess
-import sys
+import functools
+import os
+import signal
 import time
 
 import nbformat
@@ -17,10 +18,13 @@ import nbformat
 from attnkit.checking import CheckFailed, judge
 from attnkit.exercises import find
 from attnkit.grading import wire
+from attnkit.grading.nursery import START, Nursery
 from attnkit.notebooks import checked
 
 STEP = 10.0  # seconds that a cell or a call may take
-START = 60.0  # seconds until the learner's process is ready, on a busy machine too
+
+
+_nursery = functools.cache(Nursery)
 
 
 class TookTooLong(Exception):
@@ -39,12 +43,7 @@ class Learner:
     """A process that has run the cells of a notebook and answers calls of their functions."""
 
     def __init__(self, limits):
-        # Isolated from the folder and the environment; the shell's own variables stay behind.
-        command = [sys.executable, "-I", "-B", "-m", "attnkit.grading.learner"]
-        single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=single, cwd="/"
-        )
+        self.process, self.target, self.source = _nursery().fork()
         self.failure = None
         self._send(limits, START)
         self._receive(START)
@@ -65,17 +64,19 @@ class Learner:
 
     def close(self):
         """End the process; nothing of it is left running."""
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()
-        self.process.wait()
+        if self.process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.process, signal.SIGKILL)
+        for descriptor in (self.process, self.target, self.source):
+            os.close(descriptor)
+        self.process = None
 
     def _send(self, value, seconds):
-        wire.send(self.process.stdin.fileno(), value, deadline=time.monotonic() + seconds)
+        wire.send(self.target, value, deadline=time.monotonic() + seconds)
 
     def _receive(self, seconds):
-        return wire.receive(self.process.stdout.fileno(), deadline=time.monotonic() + seconds)
+        return wire.receive(self.source, deadline=time.monotonic() + seconds)
 
 
 def answer(learner, function):

@@ -1,8 +1,7 @@
 """The learner's process: runs the cells of a notebook, then calls their functions when asked.
 
-It is started afresh with a clean environment, imports what cells may need, confines itself, and
-only then reads the first line a learner wrote. It never holds a reference, a case's wanted value or
-a hidden case that it was not called with.
+It is forked from the nursery, confines itself, and only then reads the first line a learner wrote.
+It never holds a reference, a case's wanted value or a hidden case that it was not called with.
 """
 
 import contextlib
@@ -23,29 +22,8 @@ from attnkit.grading import confine, wire
 LONGEST = 100_000  # characters of what one cell prints
 
 
-def main():
-    """Serve the judge on standard input and output until it hangs up."""
-    source, target = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
-    shell = _shell()
-    limits = wire.receive(source)
-    if limits is not None:
-        confine.confine(confine.readable(), **limits)
-    os.dup2(null, 2)  # until here an error of ours is heard
-    wire.send(target, "ready")
-    while True:
-        kind, *details = wire.receive(source)
-        serve = {"cell": _run_cell, "call": _call}[kind]
-        reply = serve(shell, *details)
-        try:
-            wire.send(target, reply)
-        except (TypeError, ValueError, OverflowError):
-            wire.send(target, ["odd", type(reply[1]).__name__[:100]])
-
-
-def _shell():
+def prepare():
+    """An IPython shell with what every notebook imports; made once, before any fork."""
     quiet = Config()
     quiet.HistoryManager.enabled = False
     quiet.InteractiveShell.colors = "nocolor"
@@ -56,6 +34,33 @@ def _shell():
     sys.modules["attnkit.exercises"] = stand_in
     shell.run_cell("import numpy as np")
     return shell
+
+
+def serve(shell, paths, source, target):
+    """Confine this process, then do as the judge asks until it hangs up; never returns."""
+    try:
+        limits = wire.receive(source)
+        if limits is not None:
+            confine.confine(paths, **limits)
+        _mute()  # until here an error of ours is heard
+        wire.send(target, "ready")
+        while True:
+            kind, *details = wire.receive(source)
+            reply = {"cell": _run_cell, "call": _call}[kind](shell, *details)
+            try:
+                wire.send(target, reply)
+            except (TypeError, ValueError, OverflowError):
+                wire.send(target, ["odd", type(reply[1]).__name__[:100]])
+    except wire.Broken:
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+
+def _mute():
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(1, 2)  # where standard output leads to since the nursery: nowhere
 
 
 def _run_cell(shell, text):
@@ -97,10 +102,3 @@ def _raised(function, error):
 def _silence():
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         yield
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except wire.Broken:
-        sys.exit(0)
