@@ -214,7 +214,7 @@ def _error_in_words(exercise, answer, error):
     if not frames:
         return f"calling `{exercise.function}{exercise.signature}` failed with {what}"
     line = frames[-1].line or linecache.getline(own, frames[-1].lineno).strip()
-    return f"line {frames[-1].lineno} of your cell, `{line}`, raised {what}"
+    return f"line {frames[-1].lineno} of your code, `{line}`, raised {what}"
 
 
 def _verdict(exercise, kind, message, **fields):

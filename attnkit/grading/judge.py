@@ -113,7 +113,7 @@ def _as_exception(function, kind, name="", message="", line=None):
     known = getattr(builtins, name, None)
     ours = isinstance(known, type) and issubclass(known, Exception)
     error = known.__new__(known) if ours else type(name, (Exception,), {})()
-    where = f"line {line[0]} of your cell, `{line[1]}`, raised" if line else "calling it raised"
+    where = f"line {line[0]} of your code, `{line[1]}`, raised" if line else "calling it raised"
     error.told = f"{where} {name}: {message}"
     return error
 
