@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book serve test solutions
+.PHONY: book serve test solutions bench-site
 book: .venv/installed node_modules/installed
 	$(BIN)/jupyter-book build . -W -n --keep-going
 
@@ -11,6 +11,9 @@ serve: book
 
 test: .venv/installed node_modules/installed
 	$(BIN)/pytest
+
+bench-site: book
+	$(BIN)/python -m tests.benchmarks.site
 
 solutions: .venv/installed
 	$(BIN)/python -m attnkit.notebooks solutions

@@ -27,6 +27,8 @@ def inline(svg, label):
     svg = svg[svg.index("<svg") :]
     # Its style rule and metadata would reach, or be read by, the whole page.
     svg = re.sub(r"<(metadata|style).*?</\1>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    # Matplotlib writes millionths of a point; its text is left as it is.
+    svg = re.sub(r"(?<=\.\d\d)\d+(?=[^<>]*>)", "", svg)
     width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups()
     opening = (
         f'<svg class="figure" role="img" aria-label="{escape(label)}" '

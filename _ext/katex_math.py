@@ -72,12 +72,6 @@ def visit_math_block(translator, node):
     raise nodes.SkipNode
 
 
-def add_styles(app, pagename, *_):
-    """KaTeX's stylesheet, on pages that have a formula."""
-    if app.env.get_domain("math").has_equations(pagename):
-        app.builder.add_css_file("katex/katex.css")
-
-
 def copy_katex(app):
     """KaTeX's stylesheet and fonts; every browser that can show the book reads woff2."""
     if app.builder.format != "html":
@@ -92,7 +86,7 @@ def copy_katex(app):
 def setup(app):
     """Register the renderer with Sphinx."""
     app.add_html_math_renderer("katex", (visit_math, None), (visit_math_block, None))
-    app.connect("html-page-context", add_styles)
+    app.add_css_file("katex/katex.css")
     app.connect("builder-inited", copy_katex)
     app.connect("build-finished", katex.close)
     # One Node process serves one writer.

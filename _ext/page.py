@@ -18,6 +18,9 @@ AMENDED = {
     '<aside class="footnote-list': '<aside role="none" class="footnote-list',  # no landmark
 }
 
+# Sphinx's, for keys that turn pages and for its own search.
+UNUSED = {"_static/doctools.js", "_static/sphinx_highlight.js"}
+
 
 def digest(*folders):
     """A short name for the present content of these folders."""
@@ -57,9 +60,9 @@ def deferred(script):
 
 def finish_page(app, pagename, templatename, context, doctree):
     """Let no script hold up the page, mend its accessibility, describe it in a sentence."""
-    # The search page runs inline code that expects its scripts at once.
-    if pagename != "search":
-        context["script_files"] = [deferred(script) for script in context["script_files"]]
+    context["script_files"] = [
+        deferred(script) for script in context["script_files"] if script.filename not in UNUSED
+    ]
     if "body" in context:
         for old, new in AMENDED.items():
             context["body"] = context["body"].replace(old, new)

@@ -1,8 +1,11 @@
 """Every page of the book in a browser: both widths, both themes."""
 
+import re
 from pathlib import Path
 
 import pytest
+
+from .served import FOLDER, names
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 # Every rule but those that axe calls experimental and the stricter contrast of level AAA.
@@ -14,19 +17,20 @@ AUDIT = """async () => {
   return violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html.slice(0, 200))]);
 }"""
 
-
-def names(book):
-    return sorted(
-        path.relative_to(book).as_posix()
-        for path in book.rglob("*.html")
-        if "_static" not in path.parts
-    )
+# The anchors of a page (its top among them) and all it links or loads.
+LINKS = """() => [
+  ["", ...[...document.querySelectorAll("[id]")].map(({ id }) => id)],
+  [...document.querySelectorAll("[href], [src]")]
+    .flatMap(({ href, src }) => [href, src]).filter((link) => typeof link === "string")
+    .map(decodeURI),
+]"""
+PAGE = re.compile(r"\.html(#|$)")
 
 
 def faults_of(page, address, site, theme):
     """What is wrong with a page, in the words of whoever noticed."""
     faults = []
-    own = (site, f"blob:{site}", "data:")
+    own = (site, f"blob:{site.removesuffix(FOLDER)}", "data:")
     page.on("request", lambda r: None if r.url.startswith(own) else faults.append(r.url))
     page.on("response", lambda r: faults.append(r.url) if r.status >= 400 else None)
     page.on("console", lambda m: faults.append(m.text) if m.type == "error" else None)
@@ -54,13 +58,6 @@ def test_pages_are_quiet_fit_and_are_accessible(book, site, browser, width, them
     assert not faults, "\n".join(faults)
 
 
-def test_the_search_page_finds_a_word_of_a_chapter(site, browser):
-    page = browser.new_page()
-    page.goto(f"{site}/search.html?q=softmax")
-    page.locator("#search-results li a").first.wait_for(timeout=20_000)
-    page.close()
-
-
 def test_icons_show_without_a_script(site, browser):
     page = browser.new_page()
     page.goto(f"{site}/index.html", wait_until="networkidle")
@@ -70,3 +67,29 @@ def test_icons_show_without_a_script(site, browser):
         "[...document.fonts].some(f => /Awesome/.test(f.family) && f.status == 'loaded')"
     )
     page.close()
+
+
+def test_every_link_within_the_site_leads_somewhere(book, site, browser):
+    """From the first page on, in a folder of a host, over HTTP."""
+    page = browser.new_page()
+    ids, links, waiting = {}, set(), [f"{site}/index.html"]
+    while waiting:
+        address = waiting.pop()
+        if address in ids:
+            continue
+        page.goto(address)
+        ids[address], found = page.evaluate(LINKS)
+        found = {link for link in found if link.startswith(site)}
+        links |= {(address, link) for link in found}
+        waiting += [link.split("#")[0] for link in found if PAGE.search(link)]
+    files = {link for _, link in links if not PAGE.search(link)}
+    broken = [link for link in files if page.request.get(link).status != 200]
+    broken += [
+        (address, link)
+        for address, link in links
+        if PAGE.search(link) and link.partition("#")[2] not in ids[link.split("#")[0]]
+    ]
+    page.close()
+    assert broken == []
+    assert {address.removeprefix(f"{site}/") for address in ids} == set(names(book))
+    assert any(link.endswith(".ipynb") for link in files)
