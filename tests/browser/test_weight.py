@@ -15,7 +15,9 @@ LOOKS = """() => {
   return [...document.body.querySelectorAll(`:not(${left})`)].map((element) => {
     const { x, y, width, height } = element.getBoundingClientRect();
     const style = getComputedStyle(element);
-    return [element.outerHTML.slice(0, 120), [x, y, width, height].map(Math.round).join(" "),
+    // The height of an inline box is the font's, which Chromium rounds now up, now down.
+    const place = style.display === "inline" ? [x, width] : [x, y, width, height];
+    return [element.outerHTML.slice(0, 120), place,
       ...looks.map((look) => style[look]), getComputedStyle(element, "::before").content];
   });
 }"""
@@ -31,6 +33,13 @@ STATES = """async () => {
     () => document.querySelector(".primary-toggle").click(),
   ].flatMap((open) => (open(), (LOOKS)()));
 }""".replace("LOOKS", LOOKS)
+
+
+def differ(one, other):
+    """Whether an element looks otherwise; a pixel more or less is the browser's rounding."""
+    (html, place, *looks), (html_2, place_2, *looks_2) = one, other
+    moved = any(abs(a - b) > 1.5 for a, b in zip(place, place_2, strict=False))
+    return moved or (html, looks) != (html_2, looks_2)
 
 
 def test_first_views_are_small_quick_and_still(book, site, browser):
@@ -72,5 +81,5 @@ def test_rules_and_glyphs_left_out_are_not_missed(book, site, browser, width, th
                     page.route("**/fonts/*", font)
                 page.goto(f"{site}/{name}", wait_until="networkidle")
                 seen.append(page.evaluate(STATES))
-        different = [pair for pair in zip(*seen, strict=True) if pair[0] != pair[1]]
+        different = [pair for pair in zip(*seen, strict=True) if differ(*pair)]
         assert different == [], name
