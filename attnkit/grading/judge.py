@@ -173,11 +173,11 @@ class _Runner:
         except (TookTooLong, Gone) as failure:
             cell.outputs = [_error(type(failure).__name__, failure.told)]
             return False
-        cell.outputs = [
-            *(nbformat.v4.new_output("stream", text=printed) for _ in printed[:1]),
-            *(nbformat.v4.new_output("display_data", _safe(data)) for data in shown),
-            *(_error(*error) for _ in [0] if error),
-        ]
+        cell.outputs = [nbformat.v4.new_output("display_data", _safe(data)) for data in shown]
+        if printed:
+            cell.outputs.insert(0, nbformat.v4.new_output("stream", text=printed))
+        if error:
+            cell.outputs.append(_error(*error))
         if warned:
             # Shown like the rest: on the error stream nbgrader would take it for a failure.
             cell.outputs.append(nbformat.v4.new_output("stream", text=warned))

@@ -91,7 +91,7 @@ def _call(shell, name, arguments, named):
 
 
 def _raised(function, error):
-    """The type and the learner's own line; the message only as far as numpy and Python wrote it."""
+    """The type, the beginning of the message, and the learner's own line."""
     own = getattr(getattr(function, "__code__", None), "co_filename", None)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
     line = [frames[-1].lineno, (frames[-1].line or "")[:200]] if frames else None
