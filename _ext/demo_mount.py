@@ -5,11 +5,12 @@ import re
 from pathlib import Path
 
 STATE = "application/vnd.jupyter.widget-state+json"
-VIEW = re.compile(r'<script type="application/vnd\.jupyter\.widget-view\+json">')
+VIEW = re.compile(r'<script type="application/vnd\.jupyter\.widget-view\+json">\s*(\{.*?\})', re.S)
 # Has the size of the demo before any script runs, so that nothing on the page jumps.
 PLACE = (
-    '<div class="attn-demo"><noscript><p>Here a demo asks a question and lets you find the answer '
-    "by moving things. It needs JavaScript.</p></noscript></div>\n"
+    '<div class="attn-demo" style="--desk: {}rem; --phone: {}rem"><noscript><p>Here a demo asks a '
+    "question and lets you find the answer by moving things. It needs JavaScript.</p></noscript>"
+    "</div>\n"
 )
 
 
@@ -34,10 +35,16 @@ def place(app, pagename, templatename, context, doctree):
         return
     state = json.loads(saved[0].attributes["body"])
     styles = {model["state"].pop("_css", "") for model in state["state"].values()}
+
+    def with_place(view):
+        widget = state["state"][json.loads(view[1])["model_id"]]["state"]
+        return PLACE.format(*widget["_heights"]) + view[0]
+
+    body = VIEW.sub(with_place, context["body"])
     text = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("</", r"<\/")
     context["body"] = (
         f"<style>{''.join(sorted(styles))}</style>\n"
-        + VIEW.sub(lambda view: PLACE + view[0], context["body"])
+        + body
         + f'<script type="{STATE}">{text}</script>\n'
     )
     context["script_files"] = [script for script in scripts if script not in saved]

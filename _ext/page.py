@@ -1,12 +1,9 @@
-"""The page around the text: what it loads, what it says of itself, when it is built anew."""
+"""The page around the text: what it loads, what it says of itself, when it is written anew."""
 
-import os
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from docutils import nodes
-from jupyter_cache.executors import utils
 from sphinx.builders.html._assets import _JavaScript
 
 ROOT = Path(__file__).parents[1]
@@ -22,25 +19,14 @@ AMENDED = {
 UNUSED = {"_static/doctools.js", "_static/sphinx_highlight.js"}
 
 
-def digest(*folders):
-    """A short name for the present content of these folders."""
-    found = sha256()
-    for folder in folders:
+def configure(app, config):
+    """All pages are read anew when the site or the package changes; cells run by `execution`."""
+    content = sha256()
+    for folder in ("_ext", "_templates", "attnkit"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
-                found.update(path.read_bytes())
-    return found.hexdigest()[:16]
-
-
-def configure(app, config):
-    """Cells run anew when the package changes, pages are written anew when the site does."""
-    cache = Path(app.outdir).parent / ".jupyter_cache" / digest("attnkit")
-    config.nb_execution_cache_path = str(cache)
-    config.site_digest = digest("_ext", "_templates")
-    # The network is off while cells run: what a cell fetches is gone some years later.
-    os.environ.update(dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9"))
-    # A kernel sends what a cell prints in pieces; myst-nb would lose line ends when it joins them.
-    utils.executenb = partial(utils.executenb, coalesce_streams=True)
+                content.update(path.read_bytes())
+    config.site_digest = content.hexdigest()
 
 
 def add_static(app):

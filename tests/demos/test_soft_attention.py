@@ -1,64 +1,13 @@
-"""The demos' JavaScript holds to attnkit's numbers, and their traits to what a page can draw."""
-
-import json
-import subprocess
-import sys
-from pathlib import Path
+"""Soft attention's demos hold to attnkit's numbers, and their traits to what a page can draw."""
 
 import numpy as np
 import pytest
 from traitlets import TraitError
 
-from attnkit import demos
 from attnkit import soft_attention as sa
+from attnkit.demos import soft_attention as demos
 
-NODE = Path(sys.executable).parent / "node"
-NAMES = {
-    demos.QueryInThePlane: "query_in_the_plane",
-    demos.DimensionAndSaturation: "dimension_and_saturation",
-    demos.CurveFromItsPoints: "curve_from_its_points",
-}
-# Calls functions of a module, given as its source, with the arguments that come in.
-CALL = """
-const { source, calls } = JSON.parse(require("fs").readFileSync(0, "utf8"));
-import("data:text/javascript," + encodeURIComponent(source)).then((module) => {
-  console.log(JSON.stringify(calls.map(([name, ...values]) => module[name](...values))));
-});
-"""
-
-
-def node(widget, *calls):
-    """What the module that a page gets returns for each `(function, *arguments)`."""
-    run = subprocess.run(
-        [NODE, "--eval", CALL],
-        input=json.dumps({"source": widget._esm, "calls": calls}),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
-
-
-def close(got, wanted):
-    """Equal to nine digits, shape included."""
-    got, wanted = np.asarray(got, float), np.asarray(wanted, float)
-    assert got.shape == wanted.shape
-    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("widget", NAMES, ids=NAMES.values())
-def test_source_file_runs_alone(widget):
-    """The module that Node imports from the folder exports what the bundled one does."""
-    path = demos.FOLDER / f"{NAMES[widget]}.js"
-    script = f"import * as m from {json.dumps(path.as_uri())}; console.log(Object.keys(m).sort())"
-    command = [NODE, "--input-type=module", "--eval", script]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert "compute" in run.stdout
-    assert "default" in run.stdout
-    assert "./kit.js" not in widget._esm
-
+from .node import close, node
 
 SCORES = {
     "dot": lambda Q, K, W: sa.dot_scores(Q, K),

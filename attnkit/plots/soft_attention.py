@@ -1,47 +1,11 @@
-"""The figures of the book: one style, one function a figure, named by what it shows.
+"""The figures of the chapter on soft attention."""
 
-Each function takes data and returns a matplotlib Figure. The colours are literal, so that the site
-can map them to those of the reader's theme; each distinction has a second channel beside colour.
-"""
-
-import matplotlib
 import numpy as np
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-QUERY, KEY, VALUE = "#b8470c", "#0a5f9e", "#00734f"
-INK, MUTED, LINE = "#1a1a1a", "#5c5c5c", "#c9c9c9"
-PALETTE = {QUERY, KEY, VALUE, INK, MUTED, LINE}
-# Marker of the query, of keys, and of values and reads.
-ROUND, SQUARE, DIAMOND = "o", "s", "D"
+from attnkit.plots import DIAMOND, INK, KEY, LINE, MUTED, QUERY, ROUND, SQUARE, VALUE, WIDTH
 
-WIDTH = 4.7  # inches; the text is still readable when a phone shrinks it to 360 pixels
-
-STYLE = {
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "attnkit",  # the same figure gives the same file
-    "font.size": 10,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "text.color": INK,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": MUTED,
-    "ytick.labelcolor": MUTED,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "lines.linewidth": 1.8,
-    "legend.frameon": False,
-    "hatch.linewidth": 0.6,
-}
-
-# Every word that a figure shows, so that a figure can be translated.
 WORDS = {
     "scores": "scores",
     "weights": "weights",
@@ -70,16 +34,6 @@ WORDS = {
     "scaled": "scaled",
     "equal": "all weights equal",
 }
-
-
-def use_book_style():
-    """Set the style of the book and, in a notebook, show figures as SVG."""
-    matplotlib.rcParams.update(STYLE)
-    try:
-        from matplotlib_inline.backend_inline import set_matplotlib_formats
-    except ImportError:
-        return
-    set_matplotlib_formats("svg", metadata={"Date": None})
 
 
 def score_normalise_read(scores, weights, values, read):

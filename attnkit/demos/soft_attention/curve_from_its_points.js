@@ -2,7 +2,7 @@
 import {
   argmax, bars, clamp, discs, fill, generator, handle, indexed, mount, plane, pool, round, set,
   show, slider, softmax, stops, sum, svg,
-} from "./kit.js";
+} from "../kit.js";
 
 const WORDS = {
   title: "A curve from its points",

@@ -1,7 +1,7 @@
 // Shows what the dimension does to softmax weights, and what dividing by its root cures.
 import {
   choice, entropy, fill, generator, html, mount, plane, set, show, slider, softmax, sum, svg, table,
-} from "./kit.js";
+} from "../kit.js";
 
 const KEYS = 16;
 const DRAWS = 500;

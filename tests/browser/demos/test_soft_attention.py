@@ -1,66 +1,17 @@
-"""The demos on the built page: a mouse, a finger and the keyboard change what attnkit computes."""
+"""Soft attention's demos on the built page: every hand changes what attnkit computes."""
 
 import numpy as np
-import pytest
 
 from attnkit import soft_attention as sa
 
+from .hand import box, drag, numbers
+
+PAGE = "chapters/soft_attention"
 PLANE, DIMENSION, CURVE = (
     "A query in the plane",
     "Dimension and saturation",
     "A curve from its points",
 )
-TITLES = (PLANE, DIMENSION, CURVE)
-
-
-@pytest.fixture(params=[1280, 390])
-def page(request, browser, site):
-    """The chapter, at the width of a desk and of a phone; it must stay quiet and at home."""
-    with browser.new_context(
-        viewport={"width": request.param, "height": 900}, has_touch=True
-    ) as context:
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        faults = []
-        page.on("console", lambda m: m.type == "error" and faults.append(m.text))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        home = (site, "blob:", "data:")
-        page.on("request", lambda r: r.url.startswith(home) or faults.append(r.url))
-        page.goto(f"{site}/chapters/soft_attention.html")
-        yield page
-        assert faults == []
-
-
-def box(page, title):
-    """A demo of the page after a reader has come by all of them."""
-    for place in page.locator(".attn-demo").all():
-        place.scroll_into_view_if_needed()
-    demo = page.get_by_role("group", name=title, exact=True)
-    demo.wait_for()
-    return demo
-
-
-def number(text):
-    """A number as the page writes it."""
-    return float(text.replace("−", "-"))
-
-
-def numbers(demo):
-    """The rows of the opened Numbers, by the caption of their table and their first cell."""
-    sheet = demo.locator(".attn-sheet")
-    if not sheet.is_visible():
-        demo.locator("summary", has_text="Numbers").click()
-    sheet.locator("table").first.wait_for()
-    tables = sheet.evaluate(
-        """sheet => [...sheet.querySelectorAll("table")].map(table => [
-             table.caption.textContent,
-             [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.textContent)),
-           ])"""
-    )
-    return {
-        caption: {name: [number(cell) for cell in cells] for name, *cells in rows}
-        for caption, rows in tables
-    }
 
 
 def plane_is_right(demo, scores):
@@ -92,51 +43,6 @@ def curve_is_right(demo):
     prediction = sa.soft_read(weights, points[:, 1:2])[0, 0]
     np.testing.assert_allclose(single["prediction at x*"], prediction, atol=6e-5)
     return single["prediction at x*"]
-
-
-def drag(page, handle, across, down):
-    """Take a handle with the mouse and move it by so many pixels."""
-    handle.scroll_into_view_if_needed()
-    place = handle.bounding_box()
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + across / 2, y + down / 2)
-    page.mouse.move(x + across, y + down)
-    page.mouse.up()
-
-
-def test_question_comes_first(page):
-    """Each box states its question before anything in it takes a hand, and hides the answer."""
-    for title in TITLES:
-        demo = box(page, title)
-        question = demo.locator(".attn-question")
-        assert "?" in question.inner_text()
-        assert question.evaluate(
-            """question => [...question.parentElement.querySelectorAll("input, [tabindex], button")]
-               .every(control => question.compareDocumentPosition(control) & 4)"""
-        )
-        answer = demo.locator("details", has_text="Answer").last
-        assert not answer.locator("p").first.is_visible()
-        answer.locator("summary").click()
-        assert answer.locator("p").first.is_visible()
-
-
-def test_nothing_jumps_and_nothing_is_cut(page):
-    """A place keeps its size when its demo arrives, and no text or control reaches out of it."""
-    places = page.locator(".attn-demo")
-    sizes = [place.bounding_box()["height"] for place in places.all()]
-    for title in TITLES:
-        demo = box(page, title)
-        over = demo.evaluate(
-            """demo => [...demo.querySelectorAll("*")].filter(part => {
-                 const inner = part.getBoundingClientRect(), outer = demo.getBoundingClientRect();
-                 return !part.closest("svg *") && inner.width && inner.right > outer.right;
-               }).map(part => part.outerHTML.slice(0, 99))"""
-        )
-        assert over == []
-    assert [place.bounding_box()["height"] for place in places.all()] == sizes
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 
 def test_plane_by_mouse(page):
@@ -247,35 +153,3 @@ def test_dimension_by_mouse_and_keyboard(page):
     before = demo.locator(".attn-status").inner_text()
     demo.get_by_role("button", name="Draw again").click()
     assert demo.locator(".attn-status").inner_text() != before
-
-
-def test_tab_reaches_everything(page):
-    """From the first control of each demo, Tab visits all others in turn and then leaves."""
-    for title in TITLES:
-        demo = box(page, title)
-        count = demo.evaluate(
-            """demo => {
-                 const others = [
-                   ...demo.querySelectorAll("[tabindex], button, summary, [type=range]"),
-                 ].filter(control => control.getClientRects().length);
-                 others[0].focus();
-                 return others.length + demo.querySelectorAll("fieldset").length;
-               }"""
-        )
-        inside = "demo => demo.contains(document.activeElement)"
-        for _ in range(count - 1):
-            page.keyboard.press("Tab")
-            assert demo.evaluate(inside)
-        page.keyboard.press("Tab")
-        assert not demo.evaluate(inside)
-
-
-def test_print_shows_every_demo(page):
-    """What was never scrolled to is printed too."""
-    page.wait_for_function(
-        """count => {
-             dispatchEvent(new Event("beforeprint"));
-             return document.querySelectorAll(".attn-demo svg").length === count;
-           }""",
-        arg=len(TITLES),
-    )

@@ -2,7 +2,7 @@
 import {
   argmax, bars, choice, clamp, discs, entropy, fill, generator, handle, indexed, mount, plane, pool,
   round, set, show, showPoint, slider, softmax, stops, sum, svg,
-} from "./kit.js";
+} from "../kit.js";
 
 const WORDS = {
   title: "A query in the plane",

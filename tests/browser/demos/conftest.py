@@ -1,0 +1,27 @@
+"""A page of the built book for the tests that play its demos."""
+
+import pytest
+
+
+@pytest.fixture
+def page_name(request):
+    """The page that a module of tests is about."""
+    return request.module.PAGE
+
+
+@pytest.fixture(params=[1280, 390])
+def page(request, browser, site, page_name):
+    """The PAGE, at the width of a desk and of a phone; it must stay quiet and at home."""
+    with browser.new_context(
+        viewport={"width": request.param, "height": 900}, has_touch=True
+    ) as context:
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        faults = []
+        page.on("console", lambda m: m.type == "error" and faults.append(m.text))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        home = (site, "blob:", "data:")
+        page.on("request", lambda r: r.url.startswith(home) or faults.append(r.url))
+        page.goto(f"{site}/{page_name}.html")
+        yield page
+        assert faults == []

@@ -1,0 +1,81 @@
+"""What holds for the demos of each page."""
+
+from pathlib import Path
+
+import pytest
+
+from .hand import boxes
+
+ROOT = Path(__file__).parents[3]
+PAGES = [
+    path.relative_to(ROOT).with_suffix("").as_posix()
+    for path in [ROOT / "index.md", *sorted((ROOT / "chapters").glob("*.md"))]
+    if "from attnkit.demos" in path.read_text("utf-8")
+]
+
+
+@pytest.fixture(params=PAGES)
+def page_name(request):
+    return request.param
+
+
+def test_question_comes_first(page):
+    """Each box states its question before anything in it takes a hand, and hides the answer."""
+    for demo in boxes(page):
+        question = demo.locator(".attn-question")
+        assert "?" in question.inner_text()
+        assert question.evaluate(
+            """question => [...question.parentElement.querySelectorAll("input, [tabindex], button")]
+               .every(control => question.compareDocumentPosition(control) & 4)"""
+        )
+        answer = demo.locator("details", has_text="Answer").last
+        assert not answer.locator("p").first.is_visible()
+        answer.locator("summary").click()
+        assert answer.locator("p").first.is_visible()
+
+
+def test_nothing_jumps_and_nothing_is_cut(page):
+    """A place keeps its size when its demo arrives, and no text or control reaches out of it."""
+    places = page.locator(".attn-demo")
+    sizes = [place.bounding_box()["height"] for place in places.all()]
+    for demo in boxes(page):
+        over = demo.evaluate(
+            """demo => [...demo.querySelectorAll("*")].filter(part => {
+                 const inner = part.getBoundingClientRect(), outer = demo.getBoundingClientRect();
+                 return !part.closest("svg *") && inner.width && inner.right > outer.right;
+               }).map(part => part.outerHTML.slice(0, 99))"""
+        )
+        assert over == []
+    assert [place.bounding_box()["height"] for place in places.all()] == sizes
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
+
+
+def test_tab_reaches_everything(page):
+    """From the first control of each demo, Tab visits all others in turn and then leaves."""
+    for demo in boxes(page):
+        count = demo.evaluate(
+            """demo => {
+                 const others = [
+                   ...demo.querySelectorAll("[tabindex], button, summary, [type=range]"),
+                 ].filter(control => control.getClientRects().length);
+                 others[0].focus();
+                 return others.length + demo.querySelectorAll("fieldset").length;
+               }"""
+        )
+        inside = "demo => demo.contains(document.activeElement)"
+        for _ in range(count - 1):
+            page.keyboard.press("Tab")
+            assert demo.evaluate(inside)
+        page.keyboard.press("Tab")
+        assert not demo.evaluate(inside)
+
+
+def test_print_shows_every_demo(page):
+    """What was never scrolled to is printed too."""
+    page.wait_for_function(
+        """count => {
+             dispatchEvent(new Event("beforeprint"));
+             return document.querySelectorAll(".attn-demo svg").length === count;
+           }""",
+        arg=page.locator(".attn-demo").count(),
+    )
