@@ -25,7 +25,8 @@ LOOKS = """() => {
 STATES = """async () => {
   await document.fonts.ready;
   document.querySelectorAll("details").forEach((details) => (details.open = true));
-  document.head.insertAdjacentHTML("beforeend", "<style>* { transition: none !important }</style>");
+  document.head.insertAdjacentHTML("beforeend", `<style>* {
+    transition: none !important; content-visibility: visible !important }</style>`);
   return [
     () => null,
     () => document.querySelector("#pst-search-dialog").showModal(),
