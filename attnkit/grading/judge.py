@@ -143,9 +143,9 @@ _paper = functools.lru_cache(maxsize=256)(Paper)
 
 
 @functools.cache
-def _nursery(judge, with_torch):
+def _nursery(judge, confined, with_torch):
     """The nursery of the process ``judge``: one that was forked from it needs its own."""
-    return Nursery(with_torch=with_torch)
+    return Nursery(confined=confined, with_torch=with_torch)
 
 
 @dataclass
@@ -167,7 +167,7 @@ class Learner:
     """A process that has run the cells of a notebook and answers calls of their functions."""
 
     def __init__(self, limits, budget, *, with_torch):
-        self.nursery = _nursery(os.getpid(), with_torch)
+        self.nursery = _nursery(os.getpid(), limits is not None, with_torch)
         self.budget = budget
         self.number, self.process, self.target, self.source = self.nursery.fork()
         self.failure = None

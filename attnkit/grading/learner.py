@@ -39,12 +39,12 @@ def prepare(with_torch):
     return shell
 
 
-def serve(shell, paths, source, target):
+def serve(shell, rules, source, target):
     """Confine this process, then do as the judge asks until it hangs up; never returns."""
     try:
         limits = wire.receive(source)
         if limits is not None:
-            confine.confine(paths, **limits)
+            confine.confine(rules, **limits)
         _mute()  # until here an error of ours is heard
         signal.signal(signal.SIGALRM, _interrupt)
         wire.send(target, "ready")

@@ -21,10 +21,11 @@ class Fault(Exception):
 class Nursery:
     """The judge's side: asks for processes, and ends with the judge.
 
-    ``with_torch`` imports torch beforehand, which takes seconds that no submission should.
+    ``confined`` prepares what a confined process needs; ``with_torch`` imports torch beforehand,
+    which takes seconds that no submission should.
     """
 
-    def __init__(self, *, with_torch):
+    def __init__(self, *, confined, with_torch):
         self.control, theirs = socket.socketpair()
         self.control.settimeout(START)
         single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -77,7 +78,8 @@ def main():
 
     control = socket.socket(fileno=0)
     confine.die_with_parent()
-    shell, paths = learner.prepare(with_torch="torch" in sys.argv), confine.readable()
+    shell = learner.prepare(with_torch="torch" in sys.argv)
+    rules = None if "unconfined" in sys.argv else confine.allow(confine.readable())
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them: leave no zombies
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
@@ -90,7 +92,7 @@ def main():
         if pid == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             control.close()
-            learner.serve(shell, paths, *descriptors)
+            learner.serve(shell, rules, *descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(struct.pack("<i", pid))
