@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,7 @@ class Exercise:
         """The prompt in Markdown, without its first line, the summary."""
         return inspect.getdoc(self.prompt).partition("\n")[2].strip()
 
-    @property
+    @cached_property
     def signature(self):
         return inspect.signature(self.prompt)
 
