@@ -68,12 +68,16 @@ class _Search:
 
     def add(self, tree):
         """Take down what a cell defines and under which names it knows the libraries."""
-        for node in ast.walk(tree):
+        for node in _outside_functions(tree):
             match node:
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                     self.definitions[name].append(node)
                 case ast.ClassDef(name=name):
                     self.definitions[name].append(node)
+            for name, value in _assigned(node):
+                self.definitions[name].append(value)
+        for node in ast.walk(tree):
+            match node:
                 case ast.Import(names=names):
                     for alias in names:
                         whole = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -83,20 +87,8 @@ class _Search:
                         found = self.last_names if alias.name == "*" else {alias.name}
                         for name in found:
                             self.aliases[alias.asname or name].add(f"{module}.{name}")
-                case ast.Assign(targets=targets, value=value):
-                    for target in targets:
-                        self._assign(target, value)
-                case (
-                    ast.AnnAssign(target=target, value=value)
-                    | ast.NamedExpr(target=target, value=value)
-                ):
-                    self._assign(target, value)
-
-    def _assign(self, target, value):
-        for name in ast.walk(target):
-            if isinstance(name, ast.Name) and value is not None:
-                self.definitions[name.id].append(value)
-                self.aliases[name.id] |= self._full_names(value)
+            for name, value in _assigned(node):
+                self.aliases[name] |= self._full_names(value)
 
     def used_by(self, function):
         """What is not allowed and can be reached from the function of this name."""
@@ -143,6 +135,33 @@ class _Search:
             case _:
                 found = ()
         return {".".join([name, *path]) for name in found}
+
+
+def _outside_functions(tree):
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += reversed(list(ast.iter_child_nodes(node)))
+
+
+def _assigned(node):
+    """The names that a node gives a value to, each with the value."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            pass
+        case (
+            ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.NamedExpr(target=target, value=value)
+        ):
+            targets = [target]
+        case _:
+            return
+    for target in targets:
+        for name in ast.walk(target):
+            if isinstance(name, ast.Name):
+                yield name.id, value
 
 
 def _attribute(node):

@@ -9,6 +9,7 @@ import base64
 import contextlib
 import functools
 import os
+import select
 import signal
 import time
 from dataclasses import dataclass, field, replace
@@ -217,6 +218,8 @@ class Learner:
             raise self.failure
         try:
             yield
+            if wire.ready(self.source, select.POLLIN, 0):
+                raise wire.Broken("it speaks without being asked")
         except (wire.Broken, Lost) as error:
             self.failure = error if isinstance(error, Lost) else Gone()
             if isinstance(self.failure, Gone) and self.nursery.is_gone():
@@ -238,7 +241,10 @@ class Learner:
         patience = _Patience(self)
         number, self.replies = self.replies, self.replies + 1
         reply = form(wire.receive(self.source, wait=patience.wait), number)
-        if patience.told_to_stop and not isinstance(reply, replies.Late):
+        is_late = isinstance(reply, replies.Late)
+        if is_late and not patience.told_to_stop:
+            raise wire.Broken("it was not told to stop")
+        if patience.told_to_stop and not is_late:
             # Whether it has seen the signal is unknown, so the next call might.
             raise TookTooLong(STEP)
         return reply
