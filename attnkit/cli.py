@@ -26,7 +26,9 @@ def main(arguments=None):
     grading.add_argument("assignment", help="its name")
     grading.add_argument("--course", default=".", metavar="DIR", help="this folder, if not given")
     grading.add_argument("--jobs", type=_count, default=os.cpu_count(), metavar="N", help="at once")
-    grading.add_argument("--student", nargs="+", default=[], metavar="ID", help="only these")
+    grading.add_argument(
+        "--student", nargs="+", action="extend", default=[], metavar="ID", help="only these"
+    )
     again = grading.add_mutually_exclusive_group()
     again.add_argument(
         "--resume", action="store_true", help="leave what is graded and unchanged (the default)"
@@ -108,6 +110,9 @@ def _grade(chosen):
         return 2
     except confine.CannotConfine as error:
         print(f"attnkit grade: {error}, or pass --unconfined", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("attnkit grade: interrupted before the first submission", file=sys.stderr)
         return 1
     counts = Counter(row.state for row in rows)
     ok = not counts["fault"]

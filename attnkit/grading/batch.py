@@ -23,6 +23,7 @@ import nbformat
 from nbgrader import utils
 from nbgrader.apps import AutogradeApp
 from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import LimitOutput
 from tqdm import tqdm
 
@@ -110,18 +111,23 @@ class Course:
         """The assignment as it was released; released here and now if it never was."""
         source = self.path(self.dirs.source_directory, name)
         teachers = {path.stem: nbformat.read(path, 4) for path in sorted(source.glob("*.ipynb"))}
+        if not self.path(self.dirs.release_directory, name).exists():
+            self._release(name)
+            book.db.rollback()  # nbgrader wrote through a session of its own
         cells = gradebook.released(book, name)
         if _lacking(teachers, cells):
-            if self.path(self.dirs.release_directory, name).exists():
-                raise CannotGrade(
-                    f"the gradebook does not know all cells of {source}; "
-                    f"run: nbgrader generate_assignment {name} --force"
-                )
-            self.dirs.assignment_id = name
-            gradebook.release(self.dirs, self.app)
-            book.db.rollback()  # nbgrader wrote through a session of its own
-            cells = gradebook.released(book, name)
+            raise CannotGrade(
+                f"the gradebook does not know all cells of {source}; "
+                f"run: nbgrader generate_assignment {name} --force"
+            )
         return Assignment(name, teachers, cells, self.app.config)
+
+    def _release(self, name):
+        self.dirs.assignment_id = name
+        try:
+            gradebook.release(self.dirs, self.app)
+        except NbGraderException as error:
+            raise CannotGrade(f"{name} was never released and cannot be: {error}") from None
 
 
 def _lacking(teachers, cells):
@@ -134,7 +140,7 @@ def _lacking(teachers, cells):
 
 
 def grade(folder, assignment, *, students=(), jobs=1, force=False, unconfined=False):
-    """Grade what was handed in and yield a Row for each learner, in the order of their names.
+    """Grade what was handed in; a Row for each learner, in the order of their names.
 
     :param folder: of the course
     :param students: only these; all if there are none

@@ -39,6 +39,7 @@ def opened(path):
 # What a learner can bring about; anything else is a fault of this machine.
 _THEIRS = {
     errno.ENOENT: "there is no such file",
+    errno.ENOTDIR: "there is no such file",
     errno.ELOOP: "this is a symbolic link, which is not followed",
     errno.ENXIO: "this is no ordinary file",
 }
