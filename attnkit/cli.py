@@ -112,7 +112,7 @@ def _grade(chosen):
         print(f"attnkit grade: {error}, or pass --unconfined", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("attnkit grade: interrupted before the first submission", file=sys.stderr)
+        print("attnkit grade: interrupted", file=sys.stderr)
         return 1
     counts = Counter(row.state for row in rows)
     ok = not counts["fault"]

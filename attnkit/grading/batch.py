@@ -197,13 +197,12 @@ class Batch:
         known = self.writer.totals()
         done = {name for name in chosen if name in known and self._is_done(name, chosen[name])}
         tasks = [(name, folder) for name, folder in chosen.items() if force or name not in done]
-        faults = {}
+        faults = dict.fromkeys(dict(tasks), Fault("interrupted before it was graded"))
         with (
             tqdm(total=len(tasks), unit="submission", leave=False, disable=None) as bar,
             contextlib.closing(_outcomes(self.assignment, tasks, jobs)) as outcomes,
             contextlib.suppress(KeyboardInterrupt),
         ):
-            faults = dict.fromkeys(dict(tasks), Fault("interrupted before it was graded"))
             for (student, _), outcome in outcomes:
                 fault = outcome if isinstance(outcome, Fault) else self._written(student, *outcome)
                 if fault:
@@ -228,11 +227,9 @@ class Batch:
     def _is_done(self, student, folder):
         marker = self._place(student) / "done"
         notebooks = (self._graded(student) / f"{name}.ipynb" for name in self.assignment.teachers)
-        return (
-            marker.exists()
-            and all(path.exists() for path in notebooks)
-            and marker.read_text() == self._key(self.assignment.submission(folder).fingerprint())
-        )
+        return all(
+            path.exists() for path in (marker, self._place(student) / "result.json", *notebooks)
+        ) and marker.read_text() == self._key(self.assignment.submission(folder).fingerprint())
 
     def _written(self, student, result, notebooks, timestamp, fingerprint):
         """Write what a worker returned; a Fault if that fails."""
