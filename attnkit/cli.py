@@ -79,7 +79,7 @@ def _check(chosen):
                 (
                     exercise.number,
                     exercise.title,
-                    verdict.passed * exercise.points,
+                    f"{verdict.earned:g}",
                     exercise.points,
                     verdict.state,
                 )
@@ -105,12 +105,9 @@ def _grade(chosen):
             force=chosen.force,
             unconfined=chosen.unconfined,
         )
-    except batch.CannotGrade as error:
+    except (batch.CannotGrade, confine.CannotConfine) as error:
         print(f"attnkit grade: {error}", file=sys.stderr)
-        return 2
-    except confine.CannotConfine as error:
-        print(f"attnkit grade: {error}, or pass --unconfined", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, batch.CannotGrade) else 1
     except KeyboardInterrupt:
         print("attnkit grade: interrupted", file=sys.stderr)
         return 1

@@ -10,7 +10,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Integer
 
-from attnkit.grading import confine, judge
+from attnkit.grading import judge
 from attnkit.grading.gradebook import released
 from attnkit.grading.graft import Unreadable, graft, read
 
@@ -61,23 +61,25 @@ class Judge(NbGraderPreprocessor):
     unconfined = Bool(
         False, help="Run submissions with all the rights of this account, where Linux is missing."
     ).tag(config=True)
+    library_calls = Bool(
+        False, help="Give points for a call of the library function that an exercise asks for."
+    ).tag(config=True)
 
     def preprocess(self, nb, resources):
         """Called by nbgrader with the grafted notebook."""
-        seed = int(os.environ["ATTNKIT_SEED"], 16)
-        return judge.run(nb, seed=seed, limits=self.limits()), resources
+        judged = self.judged(nb)
+        if judged.lost:  # perhaps to a busy machine, and here nothing else is being judged
+            judged = self.judged(nb)
+        return judged.notebook, resources
 
-    def limits(self):
-        """What a submission is confined to, or None; CannotConfine where this machine cannot."""
-        if self.unconfined:
-            return None
-        lacks = confine.missing()
-        if lacks:
-            raise confine.CannotConfine(
-                f"submissions cannot be confined: this machine lacks {', '.join(lacks)}. "
-                "To run them with all your rights, set c.Judge.unconfined = True"
-            )
-        return {"memory": self.memory, "seconds": self.seconds}
+    def judged(self, notebook):
+        """What ``judge.judge`` makes of a grafted notebook under these settings."""
+        return judge.judge(
+            notebook,
+            seed=int(os.environ["ATTNKIT_SEED"], 16),
+            limits=None if self.unconfined else {"memory": self.memory, "seconds": self.seconds},
+            library_calls=self.library_calls,
+        )
 
 
 def rebuilt(teacher, submission, cells, note=None):
