@@ -86,7 +86,8 @@ class Assignment:
         summary = hashlib.sha256(os.environ["ATTNKIT_SEED"].encode())
         for path in sorted(PACKAGE.rglob("*.py")):
             summary.update(path.read_bytes())
-        settings = {name: self.config[name] for name in ("Judge", "LimitOutput")}
+        names = ("SubmissionExporter", "Judge", "LimitOutput")
+        settings = {name: self.config[name] for name in names}
         summary.update(json.dumps([self.teachers, self.released, settings], default=str).encode())
         return summary.hexdigest()
 
@@ -149,6 +150,7 @@ def _lacking(teachers, cells):
         cell.metadata.nbgrader.grade_id not in cells.get(name, {})
         for name, notebook in teachers.items()
         for cell in notebook.cells
+        if "nbgrader" in cell.metadata
     )
 
 
@@ -231,9 +233,8 @@ class Batch:
         return self.course.path("results", self.assignment.name, student)
 
     def _graded(self, student):
-        return self.course.path(
-            self.course.dirs.autograded_directory, self.assignment.name, student
-        )
+        place = self.course.dirs.autograded_directory
+        return self.course.path(place, self.assignment.name, student)
 
     def _key(self, fingerprint):
         return hashlib.sha256(f"{fingerprint} {self.version}".encode()).hexdigest()

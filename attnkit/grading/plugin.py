@@ -89,7 +89,9 @@ def rebuilt(teacher, submission, cells, note=None):
     """
     notebook = graft(teacher, submission, {name: source for name, (source, _) in cells.items()})
     for cell in notebook.cells:
-        tags = cell.metadata.nbgrader
+        tags = cell.metadata.get("nbgrader")
+        if tags is None:  # a cell of the teacher's own, with nothing to grade
+            continue
         tags["cell_type"] = cell.cell_type
         _, tags["checksum"] = cells[tags["grade_id"]]  # tells an untouched answer
     if note:
