@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book serve test solutions bench-site
+.PHONY: book serve test solutions bench-site bench-grading
 book: .venv/installed node_modules/installed
 	$(BIN)/jupyter-book build . -W -n --keep-going
 
@@ -14,6 +14,9 @@ test: .venv/installed node_modules/installed
 
 bench-site: book
 	$(BIN)/python -m tests.benchmarks.site
+
+bench-grading: .venv/installed
+	$(BIN)/python -m tests.benchmarks.grading
 
 solutions: .venv/installed
 	$(BIN)/python -m attnkit.notebooks solutions

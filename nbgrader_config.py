@@ -27,7 +27,9 @@ c.Autograde.autograde_preprocessors = [
 c.Judge.library_calls = False
 
 # The hidden cases of a course are drawn from a seed of its own, kept so that a regrade is the same.
-seed = Path(".course_seed")
+seed = Path(__file__).with_name(".course_seed")
 if not seed.exists():
-    seed.write_text(secrets.token_hex(8))
+    draft = seed.with_name(f"{seed.name}.draft")
+    draft.write_text(secrets.token_hex(8))
+    draft.replace(seed)
 os.environ["ATTNKIT_SEED"] = seed.read_text()

@@ -1,8 +1,11 @@
 """The command ``attnkit``: what a learner and a teacher do at a terminal."""
 
 import argparse
+import dataclasses
 import json
+import os
 import sys
+from collections import Counter
 
 from tqdm import tqdm
 
@@ -19,6 +22,23 @@ def main(arguments=None):
     checking.add_argument("notebook", help="the notebook's file")
     checking.add_argument("--json", action="store_true", help="as JSON, for programs")
     checking.set_defaults(run=_check)
+    grading = commands.add_parser("grade", help="grade what was handed in for an assignment")
+    grading.add_argument("assignment", help="its name")
+    grading.add_argument("--course", default=".", metavar="DIR", help="this folder, if not given")
+    grading.add_argument("--jobs", type=_count, default=os.cpu_count(), metavar="N", help="at once")
+    grading.add_argument(
+        "--student", nargs="+", action="extend", default=[], metavar="ID", help="only these"
+    )
+    again = grading.add_mutually_exclusive_group()
+    again.add_argument(
+        "--resume", action="store_true", help="leave what is graded and unchanged (the default)"
+    )
+    again.add_argument("--force", action="store_true", help="grade everything again")
+    grading.add_argument(
+        "--unconfined", action="store_true", help="run submissions with all your rights"
+    )
+    grading.add_argument("--json", action="store_true", help="as JSON, for programs")
+    grading.set_defaults(run=_grade)
     auditing = commands.add_parser("audit", help="grade the checks themselves")
     auditing.add_argument("exercises", nargs="*", metavar="EXERCISE", help="all, if none is named")
     auditing.add_argument("--mutants", action="store_true", help="wrong answers made by machine")
@@ -70,6 +90,55 @@ def _check(chosen):
             if not verdict.passed:
                 print(f"\n{verdict}")
     return 0 if results and all(verdict.passed for _, verdict in results) else 1
+
+
+def _grade(chosen):
+    # Only this command needs nbgrader, and importing it takes two seconds.
+    from attnkit.grading import batch, confine
+
+    try:
+        rows = batch.grade(
+            chosen.course,
+            chosen.assignment,
+            students=chosen.student,
+            jobs=chosen.jobs,
+            force=chosen.force,
+            unconfined=chosen.unconfined,
+        )
+    except (batch.CannotGrade, confine.CannotConfine) as error:
+        print(f"attnkit grade: {error}", file=sys.stderr)
+        return 2 if isinstance(error, batch.CannotGrade) else 1
+    except KeyboardInterrupt:
+        print("attnkit grade: interrupted", file=sys.stderr)
+        return 1
+    counts = Counter(row.state for row in rows)
+    ok = not counts["fault"]
+    if chosen.json:
+        rows = [dataclasses.asdict(row) for row in rows]
+        print(json.dumps({"ok": ok, "submissions": rows}, indent=2))
+        return 0 if ok else 1
+    marks = [("", "") if row.points is None else (row.points, row.max_points) for row in rows]
+    _print_table(
+        ("learner", "points", "of", "state", "reason"),
+        [
+            (row.student, *mark, row.state, row.reason)
+            for row, mark in zip(rows, marks, strict=True)
+        ],
+    )
+    print(
+        f"\n{len(rows)} submissions: {len(rows) - counts['fault']} graded, of which "
+        f"{counts['to mark']} have answers for you to mark; {counts['fault']} without a grade"
+    )
+    if not ok:
+        print("Run the same command again to go on with those without a grade.")
+    return 0 if ok else 1
+
+
+def _count(text):
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
 
 
 def _audit(chosen):

@@ -16,11 +16,12 @@ BIN = Path(sys.executable).parent
 class Course:
     """What a teacher does from release to export, each command with a time limit."""
 
-    def __init__(self, folder, assignment):
+    def __init__(self, folder, assignment, release=True):
         self.folder, self.assignment = folder, assignment
         shutil.copytree(ROOT / "solutions", folder / "solutions")
         shutil.copy(ROOT / "nbgrader_config.py", folder)
-        self.nbgrader("generate_assignment", assignment)
+        if release:
+            self.nbgrader("generate_assignment", assignment)
 
     def nbgrader(self, *arguments):
         """Run a command of nbgrader's in the course's folder; it has to succeed."""
@@ -53,9 +54,32 @@ class Course:
         path.write_bytes(content)
         return path
 
+    def gradebook(self):
+        """The course's gradebook, to be used in a ``with``."""
+        return Gradebook(f"sqlite:///{self.folder}/gradebook.db", "attention")
+
+    def rows(self):
+        """All that the gradebook holds of the submissions, without the random ids of its rows."""
+        found = {}
+        with self.gradebook() as gradebook:
+            for submission in gradebook.assignment_submissions(self.assignment):
+                student = submission.student_id
+                found[student] = (submission.timestamp, submission.extension, submission.score)
+                for notebook in submission.notebooks:
+                    part = (student, notebook.name)
+                    found[part] = (notebook.late_submission_penalty, notebook.max_score)
+                    for row in [*notebook.grades, *notebook.comments]:
+                        values = {
+                            column.name: getattr(row, column.name) for column in row.__table__.c
+                        }
+                        for name in ("id", "cell_id", "notebook_id"):
+                            del values[name]
+                        found[*part, row.name, type(row).__name__] = values
+        return found
+
     def marks(self, learner):
         """Automatic and full mark of each graded cell of a learner, by grade id."""
-        with Gradebook(f"sqlite:///{self.folder}/gradebook.db") as gradebook:
+        with self.gradebook() as gradebook:
             submission = gradebook.find_submission(self.assignment, learner)
             return {
                 grade.name: (grade.auto_score, grade.max_score)

@@ -4,6 +4,8 @@ nbgrader repairs what was handed in; here nothing of it is trusted but the text 
 found by their grade id. No metadata, no other cell, no other order reaches the notebook that runs.
 """
 
+import contextlib
+import errno
 import os
 import stat
 
@@ -14,19 +16,40 @@ class Unreadable(ValueError):
     """The file that was handed in is no notebook; the message says why."""
 
 
-def read(path, largest):
-    """The notebook that was handed in, in the present format; Unreadable if there is none."""
+@contextlib.contextmanager
+def opened(path):
+    """A learner's file and its size; Unreadable if it is missing or is no ordinary file."""
     try:
         # Not through a symbolic link: it could lead to a file that is not the learner's.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        raise Unreadable(f"the file cannot be opened: {error.strerror}") from None
-    with open(descriptor, "rb") as file:
+        if error.errno not in _THEIRS:
+            raise
+        raise Unreadable(_THEIRS[error.errno]) from None
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("this is no ordinary file")
-        if status.st_size > largest:
-            raise Unreadable(f"the file has {status.st_size:,} bytes; at most {largest:,} are read")
+        with open(descriptor, "rb", closefd=False) as file:
+            yield file, status.st_size
+    finally:
+        os.close(descriptor)
+
+
+# What a learner can bring about; anything else is a fault of this machine.
+_THEIRS = {
+    errno.ENOENT: "there is no such file",
+    errno.ENOTDIR: "there is no such file",
+    errno.ELOOP: "this is a symbolic link, which is not followed",
+    errno.ENXIO: "this is no ordinary file",
+}
+
+
+def read(path, largest):
+    """The notebook that was handed in, in the present format; Unreadable if there is none."""
+    with opened(path) as (file, size):
+        if size > largest:
+            raise Unreadable(f"the file has {size:,} bytes; at most {largest:,} are read")
         content = file.read()
     try:
         notebook = nbformat.reads(content.decode(), as_version=4)
@@ -44,7 +67,8 @@ def answers(submission):
         tags = cell.get("metadata", {}).get("nbgrader", {})
         grade_id = tags.get("grade_id") if isinstance(tags, dict) else None
         if isinstance(grade_id, str) and not found.get(grade_id, "").strip():
-            found[grade_id] = cell.source
+            # Half of a character pair is valid JSON, but no text that could be written to a file.
+            found[grade_id] = cell.source.encode(errors="replace").decode()
     return found
 
 

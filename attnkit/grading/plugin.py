@@ -1,5 +1,6 @@
 """What nbgrader calls: `nbgrader_config.py` plugs these into autograde and the formgrader."""
 
+import html
 import os
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Integer
 
 from attnkit.grading import judge
+from attnkit.grading.gradebook import released
 from attnkit.grading.graft import Unreadable, graft, read
 
 # Where a note about the submission travels from the file's reader to the graft.
-NOTE = "unreadable"
+NOTE = "note"
 
 
 class SubmissionExporter(NotebookExporter):
@@ -27,7 +29,10 @@ class SubmissionExporter(NotebookExporter):
             notebook = read(filename, self.largest)
         except Unreadable as error:
             self.log.warning("%s: %s", filename, error)
-            notebook = nbformat.v4.new_notebook(metadata={NOTE: str(error)})
+            note = f"What was handed in could not be read: {error}."
+            notebook = nbformat.v4.new_notebook(metadata={NOTE: note})
+        else:
+            notebook.metadata.pop(NOTE, None)  # a learner writes no note
         return self.from_notebook_node(notebook, resources=resources or {}, **kwargs)
 
 
@@ -38,17 +43,9 @@ class Graft(NbGraderPreprocessor):
         """Called by nbgrader with what was handed in."""
         course = resources["nbgrader"]
         with Gradebook(course["db_url"]) as gradebook:
-            known = gradebook.find_notebook(course["notebook"], course["assignment"])
-            released = {cell.name: (cell.source, cell.checksum) for cell in known.source_cells}
+            cells = released(gradebook, course["assignment"])[course["notebook"]]
         teacher = nbformat.read(self._source(course), as_version=4)
-        notebook = graft(teacher, nb, {name: source for name, (source, _) in released.items()})
-        for cell in notebook.cells:
-            tags = cell.metadata.nbgrader
-            tags["cell_type"] = cell.cell_type
-            _, tags["checksum"] = released[tags["grade_id"]]  # tells an untouched answer
-        if NOTE in nb.metadata:
-            notebook.cells.insert(0, _note(nb.metadata[NOTE]))
-        return notebook, resources
+        return rebuilt(teacher, nb, cells, nb.metadata.get(NOTE)), resources
 
     def _source(self, course):
         directory = self.parent.parent.coursedir
@@ -70,11 +67,35 @@ class Judge(NbGraderPreprocessor):
 
     def preprocess(self, nb, resources):
         """Called by nbgrader with the grafted notebook."""
-        limits = None if self.unconfined else {"memory": self.memory, "seconds": self.seconds}
-        seed = int(os.environ["ATTNKIT_SEED"], 16)
-        judged = judge.run(nb, seed=seed, limits=limits, library_calls=self.library_calls)
-        return judged, resources
+        judged = self.judged(nb)
+        if judged.lost:  # perhaps to a busy machine, and here nothing else is being judged
+            judged = self.judged(nb)
+        return judged.notebook, resources
+
+    def judged(self, notebook):
+        """What ``judge.judge`` makes of a grafted notebook under these settings."""
+        return judge.judge(
+            notebook,
+            seed=int(os.environ["ATTNKIT_SEED"], 16),
+            limits=None if self.unconfined else {"memory": self.memory, "seconds": self.seconds},
+            library_calls=self.library_calls,
+        )
 
 
-def _note(reason):
-    return nbformat.v4.new_markdown_cell(f"**What was handed in could not be read:** {reason}.")
+def rebuilt(teacher, submission, cells, note=None):
+    """The grafted notebook with the tags that nbgrader reads, and a note about the submission.
+
+    :param cells: text and checksum of each cell as it was handed out, by grade id
+    """
+    notebook = graft(teacher, submission, {name: source for name, (source, _) in cells.items()})
+    for cell in notebook.cells:
+        tags = cell.metadata.get("nbgrader")
+        if tags is None:  # a cell of the teacher's own, with nothing to grade
+            continue
+        tags["cell_type"] = cell.cell_type
+        _, tags["checksum"] = cells[tags["grade_id"]]  # tells an untouched answer
+    if note:
+        # A block of HTML, in which no Markdown and, escaped, no tag of a learner's is read.
+        text = f"<p><b>{html.escape(note)}</b></p>"
+        notebook.cells.insert(0, nbformat.v4.new_markdown_cell(text, id="note"))
+    return notebook

@@ -1,0 +1,97 @@
+"""What lies in a learner's folder: which file is which notebook, when it came, whether it changed.
+
+Names, links and times come from outside; whatever they are, each expected notebook gets a file or
+a sentence that says why there is none.
+"""
+
+import glob
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from nbgrader.utils import parse_utc
+
+from attnkit.grading.graft import Unreadable, opened, read
+
+
+def folders(coursedir, assignment):
+    """The folder of each learner who handed in something for the assignment."""
+    place = coursedir.submitted_directory
+    shape = re.compile(coursedir.format_path(place, "(?P<student>[^/]+)", assignment, escape=True))
+    found = sorted(glob.glob(coursedir.format_path(place, "*", glob.escape(assignment))))
+    return {shape.fullmatch(path)["student"]: Path(path) for path in found}
+
+
+class Submission:
+    """A learner's folder.
+
+    :param expected: the names of the assignment's notebooks
+    :param largest: bytes; a larger file is not read
+    """
+
+    def __init__(self, folder, expected, largest):
+        self.folder, self.largest = folder, largest
+        self.linked = folder.is_symlink() or folder.parent.is_symlink()
+        self.there = [] if self.linked else _notebooks(folder)
+        self.files = {name: folder / f"{name}.ipynb" for name in expected}
+        missing = [name for name, path in self.files.items() if path not in self.there]
+        others = [path for path in self.there if path not in self.files.values()]
+        self.renamed = None
+        if len(missing) == len(others) == 1 and not others[0].is_symlink():
+            self.renamed = missing[0]
+            self.files[self.renamed] = others[0]
+
+    def read(self, name):
+        """The notebook and a note about it, either of which may be None."""
+        path = self.files[name]
+        if self.linked:
+            return None, "Nothing was read: the folder is a symbolic link, which is not followed."
+        if path not in self.there:
+            others = ", ".join(_shown(other) for other in self.there) or "no notebook"
+            return None, f"Nothing was handed in as {_shown(path)}; there is {others}."
+        try:
+            notebook = read(path, self.largest)
+        except Unreadable as error:
+            return None, f"What was handed in could not be read: {error}."
+        if name == self.renamed:
+            return notebook, f"{_shown(path)} was taken for the expected {name}.ipynb."
+        return notebook, None
+
+    def timestamp(self):
+        """When it was handed in, as nbgrader notes it, or None, and a note if that is no time."""
+        path = self.folder / "timestamp.txt"
+        if self.linked or not os.path.lexists(path):
+            return None, None
+        try:
+            with opened(path) as (file, _):
+                text = file.read(1000).decode().strip()
+            return (parse_utc(text) if text else None), None
+        except (ValueError, OverflowError):
+            return None, "timestamp.txt holds no time, so no penalty for being late was looked for."
+
+    def fingerprint(self):
+        """Changes whenever something that is graded changes."""
+        summary = hashlib.sha256(repr(self.linked).encode())
+        for path in [*self.there, self.folder / "timestamp.txt"]:
+            try:
+                with opened(path) as (file, size):
+                    content = file.read(self.largest + 1)
+            except Unreadable as error:
+                content, size = str(error).encode(), 0
+            summary.update(f"{os.fsencode(path.name)} {size} ".encode())
+            summary.update(hashlib.sha256(content).digest())
+        return summary.hexdigest()
+
+
+def _notebooks(folder):
+    """The notebooks in a folder, without the hidden files that some systems put beside them."""
+    if not folder.is_dir():
+        return []
+    found = (path for path in folder.iterdir() if path.suffix.lower() == ".ipynb")
+    return sorted(path for path in found if not path.name.startswith("."))
+
+
+def _shown(path):
+    """A file's name as it may stand in a page and on a terminal."""
+    return re.sub(r"[^\w .()+-]", "?", path.name)[:100]

@@ -1,0 +1,129 @@
+"""Writes _build/bench/grading.json: one class through stock nbgrader and through attnkit grade."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter, sleep
+
+import psutil
+
+from attnkit import notebooks
+from tests.course import BIN, ROOT, Course
+
+RESULT = ROOT / "_build" / "bench" / "grading.json"
+ASSIGNMENT = "soft_attention"
+RIGHT, FAULTY, LARGE, PART, JOBS = 40, 20, 300, 50, 2
+STOCK = 'c = get_config()\nc.CourseDirectory.source_directory = "solutions"\n'
+# What is done to an answer; stock nbgrader goes on after each.
+FAULTS = {
+    "wrong": lambda source: source.replace("np.tanh(", "("),
+    "raises": lambda source: source.replace("    return", "    raise KeyError('x')\n    return"),
+    "no Python": lambda source: f"{source}\n    return (",
+    "empty": lambda source: "",
+    "prints": lambda source: f"print('x' * 10_000)\n{source}",
+}
+
+
+def hand_in(course, right, faulty=0):
+    """A class of so many right and so many faulty submissions."""
+    for index in range(right):
+        course.hand_in(f"right-{index:03}", notebooks.teacher(ASSIGNMENT))
+    for index in range(faulty):
+        spoil = list(FAULTS.values())[index % len(FAULTS)]
+        notebook = notebooks.teacher(ASSIGNMENT)
+        for cell in notebook.cells:
+            if cell.metadata.nbgrader.grade_id in ("softmax", "additive_scores"):
+                cell.source = spoil(cell.source)
+        course.hand_in(f"faulty-{index:03}", notebook)
+
+
+def measured(command, folder):
+    """Wall seconds of a command, and the peak of what it and its children hold in memory, in MB."""
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    start, peak = perf_counter(), 0
+    with subprocess.Popen(
+        [BIN / command[0], *command[1:]], cwd=folder, env=os.environ | {"PATH": path}
+    ) as process:
+        whole = psutil.Process(process.pid)
+        while process.poll() is None:
+            peak = max(peak, sum(map(held, [whole, *children(whole)])))
+            sleep(0.5)  # looking costs time, too
+    if process.returncode:
+        sys.exit(f"{command} ended with {process.returncode}")
+    return perf_counter() - start, peak / 2**20
+
+
+def children(process):
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def held(process):
+    """Bytes of a process, what it shares counted once among those that share it."""
+    try:
+        return process.memory_full_info().pss
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0
+
+
+def summary(seconds, peak, submissions):
+    return {
+        "submissions": submissions,
+        "wall_s": seconds,
+        "per_submission_s": seconds / submissions,
+        "peak_mb": peak,
+    }
+
+
+def parts(course):
+    """Seconds in which the first and the last submissions of a class were done."""
+    done = sorted(path.stat().st_mtime for path in course.folder.glob("results/*/*/done"))
+    return done[PART - 1] - done[0], done[-1] - done[-PART]
+
+
+def main():
+    """Grade the class both ways, then a large one."""
+    grade = ["attnkit", "grade", ASSIGNMENT, "--jobs", str(JOBS)]
+    with TemporaryDirectory() as folder:
+        stock = Course(Path(folder, "stock"), ASSIGNMENT, release=False)
+        (stock.folder / "nbgrader_config.py").write_text(STOCK)
+        hand_in(stock, RIGHT, FAULTY)
+        ours = Course(Path(folder, "ours"), ASSIGNMENT, release=False)
+        shutil.copytree(stock.folder / "submitted", ours.folder / "submitted")
+        large = Course(Path(folder, "large"), ASSIGNMENT, release=False)
+        hand_in(large, LARGE)
+        for course in (stock, ours, large):
+            course.nbgrader("generate_assignment", ASSIGNMENT)
+        mine = measured(grade, ours.folder)
+        grown = measured(grade, large.folder)
+        theirs = measured(["nbgrader", "autograde", ASSIGNMENT], stock.folder)
+        first, last = parts(large)
+        honest = [f"right-{index:03}" for index in range(RIGHT)]
+        result = {
+            "jobs": JOBS,
+            "stock": summary(*theirs, RIGHT + FAULTY),
+            "attnkit": summary(*mine, RIGHT + FAULTY),
+            "ratio": theirs[0] / mine[0],
+            "same_marks_for_the_right": all(
+                ours.marks(name) == stock.marks(name) for name in honest
+            ),
+            "large": {
+                **summary(*grown, LARGE),
+                "first_50_s": first,
+                "last_50_s": last,
+                "last_over_first": last / first,
+            },
+        }
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print(RESULT.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()
