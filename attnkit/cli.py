@@ -44,8 +44,32 @@ def main(arguments=None):
     auditing.add_argument("--mutants", action="store_true", help="wrong answers made by machine")
     auditing.add_argument("--json", action="store_true", help="as JSON, for programs")
     auditing.set_defaults(run=_audit)
+    _add_teaching(commands)
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)
+
+
+def _add_teaching(commands):
+    course = argparse.ArgumentParser(add_help=False)
+    course.add_argument("--course", default=".", metavar="DIR", help="the course's folder")
+    feedback = commands.add_parser(
+        "feedback", parents=[course], help="write the page that each learner gets back"
+    )
+    feedback.add_argument("assignment")
+    feedback.add_argument("--student", nargs="+", default=(), metavar="ID", help="these only")
+    feedback.set_defaults(run=_in_course(_feedback))
+    export = commands.add_parser("export", parents=[course], help="write the marks as CSV")
+    export.add_argument("--format", choices=("plain", "canvas", "moodle"), default="plain")
+    export.add_argument("--to", metavar="FILE", help="instead of the terminal")
+    export.set_defaults(run=_in_course(_export))
+    report = commands.add_parser(
+        "report", parents=[course], help="show what the class has understood"
+    )
+    report.add_argument("assignment")
+    form = report.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON, for programs")
+    form.add_argument("--html", action="store_true", help="as a page without names, for the class")
+    report.set_defaults(run=_in_course(_report))
 
 
 def _exercises(chosen):
@@ -161,6 +185,56 @@ def _audit(chosen):
     else:
         _print_audit(rows)
     return 0 if ok else 1
+
+
+def _in_course(command):
+    """A command that is given its course, and ends with 2 if there is none such."""
+
+    def run(chosen):
+        # nbgrader takes a second to import, and only these commands need it.
+        from attnkit.grading.course import Course, NoCourse
+
+        try:
+            return command(chosen, Course(chosen.course))
+        except NoCourse as error:
+            print(f"attnkit: {error}", file=sys.stderr)
+            return 2
+
+    return run
+
+
+def _feedback(chosen, course):
+    from attnkit.grading import feedback
+
+    written = feedback.write_all(course, chosen.assignment, chosen.student)
+    paths = list(tqdm(written, unit="page", leave=False, disable=None))
+    if not paths:
+        print(f"attnkit feedback: no graded submission of {chosen.assignment}", file=sys.stderr)
+        return 1
+    print(f"{len(paths)} pages, such as {paths[0]}")
+    return 0
+
+
+def _export(chosen, course):
+    from attnkit.grading import export
+
+    with course.gradebook() as gradebook:
+        if chosen.to:
+            with open(chosen.to, "w", encoding="utf-8", newline="") as file:
+                waiting = export.write(gradebook, chosen.format, file)
+        else:
+            waiting = export.write(gradebook, chosen.format, sys.stdout)
+    if waiting:
+        print(f"{waiting} submissions have written answers to mark yet", file=sys.stderr)
+    return 0
+
+
+def _report(chosen, course):
+    from attnkit.grading.report import report
+
+    result = report(course, chosen.assignment)
+    print(result.json() if chosen.json else result.html() if chosen.html else result.text())
+    return 0
 
 
 def _print_audit(rows):

@@ -65,6 +65,8 @@ class Exercise:
     parts: tuple[str, ...] = ()
     given: str = ""
     backend: str = "numpy"
+    # The label and the heading of the section to reread; the chapter's beginning if left out.
+    section: tuple[str, str] | None = None
     # A generic wrong answer that is right in this exercise, or a change of the solution that makes
     # no difference, and the reason.
     right_anyway: dict[str, str] = field(default_factory=dict)
@@ -89,6 +91,12 @@ class Exercise:
     @property
     def heading(self):
         return f"Exercise {self.number}, {self.title}"
+
+    @property
+    def reread(self):
+        """Heading and page of the section of the book to go back to."""
+        label, heading = self.section or ("", "the whole chapter")
+        return heading, f"chapters/{self.chapter}.html#{label}"
 
     @property
     def summary(self):
