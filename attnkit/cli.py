@@ -9,7 +9,7 @@ from collections import Counter
 
 from tqdm import tqdm
 
-from attnkit.exercises import all_exercises, find
+from attnkit.exercises import CHAPTERS, all_exercises, find
 
 
 def main(arguments=None):
@@ -52,16 +52,24 @@ def main(arguments=None):
 def _add_teaching(commands):
     course = argparse.ArgumentParser(add_help=False)
     course.add_argument("--course", default=".", metavar="DIR", help="the course's folder")
+    demo = commands.add_parser(
+        "demo-course", parents=[course], help="make a class to rehearse grading with"
+    )
+    demo.add_argument("folder", metavar="DIR", help="a new folder")
+    demo.add_argument("--students", type=int, default=30, metavar="N")
+    demo.add_argument("--seed", type=int, default=0, metavar="S")
+    demo.add_argument("--assignment", nargs="+", default=CHAPTERS, metavar="NAME")
+    demo.set_defaults(run=_teaching(_demo_course))
     feedback = commands.add_parser(
         "feedback", parents=[course], help="write the page that each learner gets back"
     )
     feedback.add_argument("assignment")
     feedback.add_argument("--student", nargs="+", default=(), metavar="ID", help="these only")
-    feedback.set_defaults(run=_in_course(_feedback))
+    feedback.set_defaults(run=_with_course(_feedback))
     export = commands.add_parser("export", parents=[course], help="write the marks as CSV")
     export.add_argument("--format", choices=("plain", "canvas", "moodle"), default="plain")
     export.add_argument("--to", metavar="FILE", help="instead of the terminal")
-    export.set_defaults(run=_in_course(_export))
+    export.set_defaults(run=_with_course(_export))
     report = commands.add_parser(
         "report", parents=[course], help="show what the class has understood"
     )
@@ -69,7 +77,7 @@ def _add_teaching(commands):
     form = report.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON, for programs")
     form.add_argument("--html", action="store_true", help="as a page without names, for the class")
-    report.set_defaults(run=_in_course(_report))
+    report.set_defaults(run=_with_course(_report))
 
 
 def _exercises(chosen):
@@ -187,20 +195,45 @@ def _audit(chosen):
     return 0 if ok else 1
 
 
-def _in_course(command):
-    """A command that is given its course, and ends with 2 if there is none such."""
+def _teaching(command):
+    """A command on a course: it ends with 2, and says why, if what it needs is not there."""
 
     def run(chosen):
         # nbgrader takes a second to import, and only these commands need it.
-        from attnkit.grading.course import Course, NoCourse
+        from attnkit.grading.course import NoCourse
 
         try:
-            return command(chosen, Course(chosen.course))
+            return command(chosen)
         except NoCourse as error:
             print(f"attnkit: {error}", file=sys.stderr)
             return 2
 
     return run
+
+
+def _with_course(command):
+    """A command that is given the course it is about."""
+
+    def run(chosen):
+        from attnkit.grading.course import Course
+
+        return command(chosen, Course(chosen.course))
+
+    return _teaching(run)
+
+
+def _demo_course(chosen):
+    from attnkit.grading import demo_course
+
+    rows = demo_course.make(
+        chosen.folder, chosen.course, chosen.students, chosen.seed, chosen.assignment
+    )
+    kinds = {(row.assignment, row.answer) for row in rows}
+    print(f"{chosen.students} students, {len(kinds)} kinds of answers, expected.csv has the marks")
+    wanted = demo_course.enough(chosen.assignment)
+    if chosen.students < wanted:
+        print(f"every kind of answer there is needs --students {wanted}")
+    return 0
 
 
 def _feedback(chosen, course):
