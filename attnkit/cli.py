@@ -200,11 +200,11 @@ def _teaching(command):
 
     def run(chosen):
         # nbgrader takes a second to import, and only these commands need it.
-        from attnkit.grading.course import NoCourse
+        from attnkit.grading.batch import CannotGrade
 
         try:
             return command(chosen)
-        except NoCourse as error:
+        except CannotGrade as error:
             print(f"attnkit: {error}", file=sys.stderr)
             return 2
 
@@ -215,9 +215,9 @@ def _with_course(command):
     """A command that is given the course it is about."""
 
     def run(chosen):
-        from attnkit.grading.course import Course
+        from attnkit.grading.graded import GradedCourse
 
-        return command(chosen, Course(chosen.course))
+        return command(chosen, GradedCourse(chosen.course))
 
     return _teaching(run)
 

@@ -6,25 +6,23 @@ unfinished, and some students do what `hostile` knows. Students are labels; none
 
 import csv
 import json
-import os
 import random
 import shutil
-import sys
 from dataclasses import astuple, dataclass
 from itertools import count, cycle
 from pathlib import Path
 
 import nbformat
-from nbgrader.apps import NbGraderAPI
 
 from attnkit import notebooks
 from attnkit.checking import Exercise, Question
 from attnkit.exercises import CHAPTERS, of_chapter
+from attnkit.grading import gradebook
 from attnkit.grading.as_cell import as_cell
-from attnkit.grading.course import SETTINGS, Course, NoCourse
+from attnkit.grading.batch import CannotGrade, Course
 from attnkit.grading.hostile import ALL, ANSWERS, EARLIER, FILES, NONE, Answer, Scene, filled, right
 
-EXPECTED = "expected.csv"
+SETTINGS, EXPECTED = "nbgrader_config.py", "expected.csv"
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,15 @@ def make(folder, settings, students, seed=0, assignments=CHAPTERS):
     folder = Path(folder).resolve()
     unknown = sorted(set(assignments) - set(CHAPTERS))
     if unknown:
-        raise NoCourse(f"no assignment is called {unknown[0]!r}; there are: {', '.join(CHAPTERS)}")
+        raise CannotGrade(
+            f"no assignment is called {unknown[0]!r}; there are: {', '.join(CHAPTERS)}"
+        )
     if students < 1:
-        raise NoCourse(f"a class of {students} students has nobody to rehearse with")
+        raise CannotGrade(f"a class of {students} students has nobody to rehearse with")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise NoCourse(f"{folder} is there already and not empty; name a new folder")
+        raise CannotGrade(f"{folder} is there already and not empty; name a new folder")
     if not Path(settings, SETTINGS).is_file():
-        raise NoCourse(f"{settings} is no course: it has no {SETTINGS}")
+        raise CannotGrade(f"{settings} is no course: it has no {SETTINGS}")
     names = [f"student-{number:03}" for number in range(1, students + 1)]
     _prepare(folder, settings, names, seed, assignments)
     rows = [
@@ -77,7 +77,7 @@ def make(folder, settings, students, seed=0, assignments=CHAPTERS):
     with open(folder / EXPECTED, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(Row.__dataclass_fields__)
-        writer.writerows(map(astuple, rows))
+        writer.writerows(sorted(map(astuple, rows)))
     return rows
 
 
@@ -112,7 +112,7 @@ def tries(exercise):
         text = as_cell(exercise, mistake.answer)
         yield Try(f"mistake: {mistake.name}", text, 0, mistake.name)
     yield Try("blank", None, 0, "not filled in yet")
-    yield Try("half-finished", f"{scene.head}\n    total = 0\n", 0, "you return None")
+    yield Try("half-finished", f"{scene.head}\n    total = 0\n", 0, "is a `return` missing?")
     yield Try("syntax error", scene.right.replace(":\n", "\n", 1), 0, "there is no function")
 
 
@@ -126,17 +126,12 @@ def _prepare(folder, settings, students, seed, assignments):
         path = folder / "solutions" / assignment / f"{assignment}.ipynb"
         path.parent.mkdir(parents=True)
         nbformat.write(notebooks.teacher(assignment), path)
-    # nbgrader calls the alembic that stands beside this Python, by name.
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     course = Course(folder)
-    api = NbGraderAPI(course.directory, config=course.config)
-    for assignment in assignments:
-        done = api.generate_assignment(assignment)
-        if not done["success"]:
-            raise RuntimeError(f"{assignment} could not be released:\n{done['log']}")
-    with course.gradebook() as gradebook:
+    with gradebook.opened(course.dirs) as book:
+        for assignment in assignments:
+            course.assignment(book, assignment)  # releases it
         for student in students:
-            gradebook.add_student(student, first_name="Student", last_name=student[-3:])
+            book.add_student(student, first_name="Student", last_name=student[-3:])
 
 
 def _hand_in(folder, assignment, students, rng):

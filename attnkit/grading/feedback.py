@@ -4,7 +4,7 @@
 formgrader; `write_all` writes the same pages for a whole class at once.
 """
 
-import os
+import html
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -15,7 +15,8 @@ from traitlets import default
 from attnkit.checking import Question, Verdict
 from attnkit.exercises import CHAPTERS, find, of_chapter
 from attnkit.grading import pages
-from attnkit.grading.course import Book
+from attnkit.grading.batch import CannotGrade
+from attnkit.grading.graded import Book
 from attnkit.notebooks import TITLES, checked
 
 WAITING = "waits for your teacher"
@@ -35,32 +36,24 @@ class FeedbackExporter(Exporter):
             graded = gradebook.find_submission_notebook(
                 course["notebook"], course["assignment"], course["student"]
             )
-            html = page(nb, graded, Book(parent=self))
-        return html, resources | {"output_extension": self.file_extension}
+            text = page(nb, graded, Book(parent=self))
+        return text, resources | {"output_extension": self.file_extension}
 
 
 def write_all(course, assignment, students=()):
     """Write the page of every graded submission, or of these students' only; yields the paths."""
-    with course.assignment(assignment) as (gradebook, _):
-        submissions = gradebook.assignment_submissions(assignment)
-        for submission in sorted(submissions, key=lambda each: each.student.id):
-            student = submission.student.id
-            if students and student not in students:
-                continue
-            for graded in submission.notebooks:
+    with course.submissions(assignment) as (_, submissions):
+        for student in students or submissions:
+            if student not in submissions:
+                raise CannotGrade(f"the gradebook has no {assignment} of {student}")
+            place = course.path(course.dirs.feedback_directory, assignment, student)
+            for graded in submissions[student].notebooks:
                 notebook = course.autograded(student, assignment, graded.name)
                 if notebook:
-                    target = course.path("feedback", student, assignment) / f"{graded.name}.html"
-                    _write(target, page(notebook, graded, course.book))
+                    place.mkdir(parents=True, exist_ok=True)
+                    target = place / f"{graded.name}.html"
+                    target.write_text(page(notebook, graded, course.book), encoding="utf-8")
                     yield target
-
-
-def _write(path, text):
-    """All of it or nothing: a learner never gets half a page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".part")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, path)
 
 
 @dataclass(frozen=True)
@@ -97,7 +90,7 @@ def page(notebook, graded, book):
     for cell in notebook.cells:
         tags = cell.metadata.get("nbgrader")
         if tags is None:  # not the teacher's: a note of the grader's on what was handed in
-            notices.append(pages.prose(cell.source))
+            notices.append(_notice(cell))
             continue
         name = tags["grade_id"]
         if tags["solution"]:
@@ -121,6 +114,11 @@ def page(notebook, graded, book):
     )
 
 
+def _notice(cell):
+    """The text of a note, which the grader wrote as HTML."""
+    return html.unescape(cell.source.removeprefix("<p><b>").removesuffix("</b></p>"))
+
+
 def verdict_of(cell):
     """The verdict that the grader left in a check's cell, or None."""
     for output in cell.get("outputs", ()):
@@ -133,8 +131,8 @@ def verdict_of(cell):
 def _answer(cell):
     if cell.cell_type == "markdown":
         return Answer(pages.prose(cell.source or "(empty)"))
-    html = Markup("<pre><code>{}</code></pre>").format(pages.code(cell.source))
-    return Answer(html, tuple(pages.outputs(cell)))
+    text = Markup("<pre><code>{}</code></pre>").format(pages.code(cell.source))
+    return Answer(text, tuple(pages.outputs(cell)))
 
 
 def _exercise(cell, grade, answers, said, book):
@@ -172,7 +170,7 @@ def _question(cell, grade, answers, said, book):
 
 
 def _waits(grade):
-    return grade.needs_manual_grade
+    return grade.auto_score is None and grade.manual_score is None
 
 
 def _points(grade):

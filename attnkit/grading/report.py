@@ -73,10 +73,9 @@ class Report:
 
 def report(course, assignment):
     """Read the verdicts of everyone who has a grade."""
-    with course.assignment(assignment) as (gradebook, _):
-        submissions = gradebook.assignment_submissions(assignment)
-        graded = {each.student.id: [nb.name for nb in each.notebooks] for each in submissions}
-        students = [student.id for student in gradebook.students]
+    with course.submissions(assignment) as (gradebook, submissions):
+        graded = {student: [nb.name for nb in s.notebooks] for student, s in submissions.items()}
+        students = sorted(student.id for student in gradebook.students)
     verdicts, without_grade = {}, []
     for student in students:
         notebooks = [course.autograded(student, assignment, n) for n in graded.get(student, ())]
