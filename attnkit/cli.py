@@ -1,6 +1,7 @@
 """The command ``attnkit``: what a learner and a teacher do at a terminal."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -251,12 +252,16 @@ def _feedback(chosen, course):
 def _export(chosen, course):
     from attnkit.grading import export
 
-    with course.gradebook() as gradebook:
+    with course.gradebook() as gradebook, contextlib.ExitStack() as stack:
+        file = sys.stdout
         if chosen.to:
-            with open(chosen.to, "w", encoding="utf-8", newline="") as file:
-                waiting = export.write(gradebook, chosen.format, file)
-        else:
-            waiting = export.write(gradebook, chosen.format, sys.stdout)
+            try:
+                file = stack.enter_context(open(chosen.to, "w", encoding="utf-8", newline=""))
+            except OSError as error:
+                reason = f"{chosen.to} cannot be written: {error.strerror}"
+                print(f"attnkit export: {reason}", file=sys.stderr)
+                return 2
+        waiting = export.write(gradebook, chosen.format, file)
     if waiting:
         print(f"{waiting} submissions have written answers to mark yet", file=sys.stderr)
     return 0

@@ -72,7 +72,7 @@ def make(folder, settings, students, seed=0, assignments=CHAPTERS):
     rows = [
         row
         for assignment in assignments
-        for row in _hand_in(folder, assignment, names, random.Random(f"{seed} {assignment}"))
+        for row in _role_by_role(folder, assignment, names, random.Random(f"{seed} {assignment}"))
     ]
     with open(folder / EXPECTED, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -134,7 +134,7 @@ def _prepare(folder, settings, students, seed, assignments):
             book.add_student(student, first_name="Student", last_name=student[-3:])
 
 
-def _hand_in(folder, assignment, students, rng):
+def _role_by_role(folder, assignment, students, rng):
     """Give each student a role, write what they hand in, yield what it earns."""
     acts, honest = _shares(len(students))
     known = [*ANSWERS.items(), *FILES.items()]
@@ -150,7 +150,7 @@ def _hand_in(folder, assignment, students, rng):
         else:
             given = [next(decks[each.name]) for each in asked]
             handed_in = _honest(assignment, asked, given, rng)
-        _write(folder / "submitted" / student / assignment, assignment, handed_in)
+        hand_in(folder / "submitted" / student / assignment, assignment, handed_in)
         for exercise, each in zip(asked, given, strict=True):
             check, full = f"{exercise.function}_check", exercise.points
             yield Row(student, assignment, check, each.kind, each.mark, full, each.says)
@@ -186,9 +186,15 @@ def _earned(name, act, exercise, asked):
             yield Try(name, None, 0, act.says)
 
 
-def _write(place, assignment, handed_in):
+def hand_in(place, assignment, files):
+    """Put what an act makes into the folder of a submission.
+
+    :param files: by name; or what the assignment's notebook is: a notebook, bytes, where a link
+        leads
+    """
     place.mkdir(parents=True)
-    files = handed_in if type(handed_in) is dict else {f"{assignment}.ipynb": handed_in}
+    if type(files) is not dict:
+        files = {f"{assignment}.ipynb": files}
     for name, content in files.items():
         if isinstance(content, Path):
             (place / name).symlink_to(content)

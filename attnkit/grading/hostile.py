@@ -154,8 +154,8 @@ WRONG = {
         JUNK,
     ),
     "replaces torch and pytest": (
-        "import sys, types\nsys.modules['torch'] = sys.modules['pytest'] = types.ModuleType('x')\n"
-        "$JUNK",
+        "import sys, types\nfake = types.ModuleType('fake')\nfake.Tensor = dict\n"
+        "sys.modules['torch'] = sys.modules['pytest'] = fake\n$JUNK",
         JUNK,
     ),
     "patches builtins": (
