@@ -108,4 +108,4 @@ def _code_colours():
         HtmlFormatter(style=f"a11y-high-contrast-{theme}").get_style_defs("pre")
         for theme in ("light", "dark")
     )
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
+    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}"
