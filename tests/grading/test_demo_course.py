@@ -13,7 +13,7 @@ from attnkit.grading import demo_course
 from attnkit.grading.as_cell import as_cell
 from attnkit.grading.batch import CannotGrade
 from attnkit.grading.hostile import ANSWERS, FILES
-from tests.grading.conftest import ASSIGNMENT, ROOT, contents
+from tests.rehearsal import ASSIGNMENT, ROOT, contents
 
 ANSWERED = [(e, m) for e in all_exercises() for m in [*e.misconceptions, *e.right_answers]]
 (EXERCISE,) = demo_course.exercises(ASSIGNMENT)

@@ -7,7 +7,7 @@ import pytest
 
 from attnkit.cli import main
 from attnkit.grading.report import report
-from tests.grading.conftest import ASSIGNMENT
+from tests.rehearsal import ASSIGNMENT
 
 pytestmark = pytest.mark.timeout(600)
 

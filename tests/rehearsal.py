@@ -1,14 +1,14 @@
-"""A class that holds every kind of answer, handed in and graded once for the tests about it."""
+"""A class that holds every kind of answer, handed in and graded for the tests about it."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from attnkit.grading import batch, confine, demo_course, feedback, judge
+from attnkit.grading import batch, demo_course, feedback, judge
 from attnkit.grading.graded import GradedCourse
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 ASSIGNMENT = "notation"
 
 
@@ -29,16 +29,13 @@ def contents(folder):
     return {path: path.read_bytes() for path in found if path.is_file()}
 
 
-@pytest.fixture(scope="session")
-def rehearsal(tmp_path_factory):
-    if confine.missing():
-        pytest.skip(f"needs {', '.join(confine.missing())}")
-    folder = tmp_path_factory.mktemp("class")
+def rehearse(folder):
+    """Make the class in a folder, grade it and write the feedback."""
     students = demo_course.enough([ASSIGNMENT])
     expected = demo_course.make(folder, ROOT, students, assignments=[ASSIGNMENT])
     before = contents(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge, "STEP", 2.0)  # endless loops end sooner
+        patch.setattr(judge, "STEP", 1.0)  # endless loops end sooner
         graded = batch.grade(folder, ASSIGNMENT, jobs=2)
     course = GradedCourse(folder)
     list(feedback.write_all(course, ASSIGNMENT))
