@@ -23,6 +23,9 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# An answer that calls the library function it should write earns nothing; True lets it pass.
+c.Judge.library_calls = False
+
 # What learners get back is a page of our own. Say where they read the book, and it links there.
 c.GenerateFeedback.exporter_class = "attnkit.grading.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = []

@@ -36,6 +36,7 @@ def rehearse(folder):
     before = contents(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judge, "STEP", 1.0)  # endless loops end sooner
+        patch.setattr(judge, "GRACE", 0.5)
         graded = batch.grade(folder, ASSIGNMENT, jobs=2)
     course = GradedCourse(folder)
     list(feedback.write_all(course, ASSIGNMENT))

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 
 from attnkit import notebooks
-from attnkit.checking import Exercise, Question
+from attnkit.checking import Exercise, Question, judge, shortcuts
 from attnkit.exercises import CHAPTERS, of_chapter
 from attnkit.grading import gradebook
 from attnkit.grading.as_cell import as_cell
@@ -31,7 +31,7 @@ class Try:
 
     kind: str
     text: str | None
-    mark: int
+    mark: float
     says: str
 
 
@@ -43,7 +43,7 @@ class Row:
     assignment: str
     check: str
     answer: str
-    mark: int
+    mark: float
     of: int
     says: str
 
@@ -106,11 +106,15 @@ def tries(exercise):
     yield Try("right: the solution", scene.right, full, "right")
     for answer in exercise.right_answers:
         text = as_cell(exercise, answer.answer)
-        if "torch" not in text:  # a library that does the exercise's work is for the checks
+        if shortcuts.in_sources([text], exercise):
+            yield Try(f"library: {answer.name}", text, 0, "please write it yourself")
+        elif "torch" not in text:  # importing it would be most of what the class takes
             yield Try(f"right: {answer.name}", text, full, "right")
     for mistake in exercise.misconceptions:
+        # What it does earn is asked of the check itself, which runs it without the grader.
+        earned = judge(exercise, mistake.answer).earned
         text = as_cell(exercise, mistake.answer)
-        yield Try(f"mistake: {mistake.name}", text, 0, mistake.name)
+        yield Try(f"mistake: {mistake.name}", text, earned, mistake.name)
     yield Try("blank", None, 0, "not filled in yet")
     yield Try("half-finished", f"{scene.head}\n    total = 0\n", 0, "is a `return` missing?")
     yield Try("syntax error", scene.right.replace(":\n", "\n", 1), 0, "there is no function")

@@ -197,13 +197,13 @@ WRONG = {
         JUNK,
     ),
     "an object that lies": (
-        "class A:\n    shape = property(lambda s: s)\n"
-        "    def __eq__(s, o): return True\n    __array_priority__ = 1e9\n$HEAD\n    return A()",
-        "type A",
+        "class Liar:\n    shape = property(lambda s: s)\n"
+        "    def __eq__(s, o): return True\n    __array_priority__ = 1e9\n$HEAD\n    return Liar()",
+        "is a Liar",
     ),
     "becomes an array when asked": (
-        "class A:\n    def __array__(s, *a, **k): return np.zeros(())\n$HEAD\n    return A()",
-        "type A",
+        "class Liar:\n    def __array__(s, *a, **k): return np.zeros(())\n$HEAD\n    return Liar()",
+        "is a Liar",
     ),
     "imports the reference": ("from $MODULE import $FUNCTION", MISSING),
     "reads the solution": ("exec(open('$REFERENCE').read())", MISSING),

@@ -61,11 +61,15 @@ class Judge(NbGraderPreprocessor):
     unconfined = Bool(
         False, help="Run submissions with all the rights of this account, where Linux is missing."
     ).tag(config=True)
+    library_calls = Bool(
+        False, help="Give points for a call of the library function that an exercise asks for."
+    ).tag(config=True)
 
     def preprocess(self, nb, resources):
         """Called by nbgrader with the grafted notebook."""
         seed = int(os.environ["ATTNKIT_SEED"], 16)
-        return judge.run(nb, seed=seed, limits=self.limits()), resources
+        options = {"limits": self.limits(), "library_calls": self.library_calls}
+        return judge.run(nb, seed=seed, **options), resources
 
     def limits(self):
         """What a submission is confined to, or None; CannotConfine where this machine cannot."""

@@ -28,10 +28,11 @@ class Row:
     exercise: str
     title: str
     passed: int
+    partly: int  # earns some of the points
     failed: int
     blank: int
     mistakes: list[Mistake]
-    unnamed: int  # failed with no mistake that is known
+    unnamed: int  # not all right, with no mistake that is known
     reread: tuple[str, str, str]
 
 
@@ -58,15 +59,17 @@ class Report:
 
     def text(self):
         """For the terminal: a line an exercise, its mistakes below, then who has no grade."""
-        lines = [f"{'passed':>6} {'failed':>6} {'blank':>6}  exercise"]
+        kinds = ("passed", "partly", "failed", "blank")
+        lines = [" ".join(f"{kind:>6}" for kind in kinds) + "  exercise"]
         for row in self.rows:
             chapter, heading, _ = row.reread
-            lines.append(f"{row.passed:6} {row.failed:6} {row.blank:6}  {row.title}")
-            lines += [f"{mistake.count:27}  {mistake.name}" for mistake in row.mistakes]
+            counts = " ".join(f"{getattr(row, kind):6}" for kind in kinds)
+            lines.append(f"{counts}  {row.title}")
+            lines += [f"{mistake.count:34}  {mistake.name}" for mistake in row.mistakes]
             if row.unnamed:
-                lines.append(f"{row.unnamed:27}  no known mistake")
-            if row.failed or row.blank:
-                lines.append(f"{'':29}reread {chapter}: {heading}")
+                lines.append(f"{row.unnamed:34}  no known mistake")
+            if row.partly or row.failed or row.blank:
+                lines.append(f"{'':36}reread {chapter}: {heading}")
         lines.append(f"{self.graded} graded; without a grade: {len(self.without_grade)}")
         return "\n".join([*lines, *(f"  {student}" for student in self.without_grade)])
 
@@ -100,19 +103,22 @@ def _verdicts(notebook):
 
 
 def _row(exercise, verdicts, book):
-    passed = sum(verdict is not None and verdict.passed for verdict in verdicts)
-    blank = sum(verdict is not None and verdict.kind == "unfinished" for verdict in verdicts)
-    failed = len(verdicts) - passed - blank
-    named = [verdict.misconceptions for verdict in verdicts if verdict and verdict.misconceptions]
+    there = [verdict for verdict in verdicts if verdict]
+    passed = sum(verdict.passed for verdict in there)
+    partly = sum(verdict.earned > 0 and not verdict.passed for verdict in there)
+    blank = sum(verdict.kind == "unfinished" for verdict in there)
+    failed = len(verdicts) - passed - partly - blank
+    named = [verdict.misconceptions for verdict in there if verdict.misconceptions]
     # An answer that several mistakes explain counts for each of them.
     counts = Counter(name for names in named for name in names)
     return Row(
         exercise=exercise.name,
         title=exercise.heading,
         passed=passed,
+        partly=partly,
         failed=failed,
         blank=blank,
         mistakes=[Mistake(name, count) for name, count in counts.most_common()],
-        unnamed=failed - len(named),
+        unnamed=partly + failed - len(named),
         reread=book.reread(exercise),
     )

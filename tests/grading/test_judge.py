@@ -1,12 +1,14 @@
 """What an answer does, says and pretends does not matter: what it returns is judged elsewhere."""
 
+import functools
 import os
 import re
+import time
 from pathlib import Path
 
+import nbformat
 import pytest
 
-from attnkit import notebooks
 from attnkit.exercises import find
 from attnkit.grading import confine, judge
 from attnkit.grading.hostile import ALL, ANSWERS, OTHERS, Scene
@@ -14,34 +16,21 @@ from attnkit.grading.hostile import ALL, ANSWERS, OTHERS, Scene
 if confine.missing():
     pytest.skip(f"needs {', '.join(confine.missing())}", allow_module_level=True)
 
-LIMITS = {"memory": 4 * 2**30, "seconds": 60}
 SOFTMAX = "    e = np.exp(scores - scores.max(axis=axis, keepdims=True))\n"
 SOFTMAX += "    return e / e.sum(axis=axis, keepdims=True)\n"
 SCENE = Scene(find("soft_attention.softmax"))
 GOOD = [name for name, act in ANSWERS.items() if act.keeps == ALL]
 BAD = [name for name in ANSWERS if name not in GOOD]
+RIGHT = SCENE.right
+
+
+def act(name):
+    return ANSWERS[name].write(SCENE)
 
 
 @pytest.fixture
-def graded(monkeypatch):
-    """Grade a notebook with two exercises: the answer to the first, a right one to the second."""
-    monkeypatch.setattr(judge, "STEP", 3.0)
-
-    def grade(answer, seed=7):
-        notebook = notebooks.teacher("soft_attention")
-        wanted = (
-            "imports",
-            "softmax",
-            "softmax_check",
-            "softmax_jacobian",
-            "softmax_jacobian_check",
-        )
-        by_id = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells}
-        by_id["softmax"].source = answer
-        notebook.cells = [by_id[name] for name in wanted]
-        return judge.run(notebook, seed=seed, limits=LIMITS)
-
-    return grade
+def graded(judged):
+    return lambda answer, **options: judged(answer, **options).notebook
 
 
 def passed(notebook, name):
@@ -51,14 +40,14 @@ def passed(notebook, name):
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_right_answer_is_right_whatever_it_does_besides(graded, name):
-    notebook = graded(ANSWERS[name].write(SCENE))
+    notebook = graded(act(name))
     assert passed(notebook, "softmax")
     assert passed(notebook, "softmax_jacobian")
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_wrong_answer_is_wrong_and_hurts_no_other(graded, name):
-    notebook = graded(ANSWERS[name].write(SCENE))
+    notebook = graded(act(name))
     assert not passed(notebook, "softmax")
     assert passed(notebook, "softmax_jacobian") is (ANSWERS[name].keeps == OTHERS)
 
@@ -79,7 +68,7 @@ def test_what_a_hidden_case_showed_does_not_come_back(graded):
 
 
 def test_html_of_a_learner_does_not_reach_the_teacher(graded):
-    notebook = graded(ANSWERS["shows a picture"].write(SCENE))
+    notebook = graded(act("shows a picture"))
     imports, cell = notebook.cells[:2]
     assert imports.outputs == []
     assert "<b>" not in str(cell.outputs)
@@ -87,8 +76,87 @@ def test_html_of_a_learner_does_not_reach_the_teacher(graded):
 
 
 def test_no_process_is_left(graded):
-    before = set(os.listdir("/proc"))
-    graded(ANSWERS["endless cell"].write(SCENE))
-    left = [pid for pid in set(os.listdir("/proc")) - before if pid.isdigit()]
-    commands = [Path(f"/proc/{pid}/cmdline") for pid in left]
-    assert not any(b"attnkit.grading.learner" in c.read_bytes() for c in commands if c.exists())
+    graded(act("endless cell"))
+    nursery = judge._nursery(os.getpid(), True, False).process.pid
+    children = Path(f"/proc/{nursery}/task/{nursery}/children")
+    deadline = time.monotonic() + 5
+    while children.read_text() and time.monotonic() < deadline:
+        time.sleep(0.01)  # what was killed takes a moment to go
+    assert children.read_text() == ""
+
+
+# ------------------------------------------------------------------ limits
+
+
+def test_what_takes_too_long_is_told_with_its_line(judged):
+    result = judged(RIGHT + "\nx = 1\nwhile True:\n    x += 1")
+    (error,) = result.notebook.cells[1].outputs
+    assert error.ename == "TookTooLong"
+    assert re.search(r"did not end within 1 seconds \(it was in line \d+", error.evalue)
+    assert list(result.lost) == ["softmax"]
+
+
+def test_the_words_say_the_limit_that_is_set(judged, monkeypatch):
+    monkeypatch.setattr(judge, "STEP", 2.0)
+    result = judged(act("endless call"))
+    assert "did not end within 2 seconds" in result.verdicts[0].message
+    assert "did not end within 2 seconds" in result.lost["softmax"]
+
+
+def test_a_process_that_ended_itself_is_told_as_lost(judged):
+    assert "ended the process" in judged(act("ends the process when called")).lost["softmax"]
+    assert judged(act("junk")).lost == {}
+
+
+@pytest.mark.parametrize("work", ["while clock() - begin < 0.8: pass", "sleep(0.8)"])
+def test_a_notebook_of_many_slow_cells_ends(judged, work):
+    slow = f"from time import sleep, process_time as clock\nbegin = clock()\n{work}"
+    notebook = judged(RIGHT).notebook
+    (first,) = (c for c in notebook.cells if c.metadata.nbgrader.grade_id == "softmax")
+    for number in range(200):
+        cell = nbformat.from_dict(first)
+        cell.metadata.nbgrader.grade_id = f"slow_{number}"
+        cell.source = slow
+        notebook.cells.insert(1, cell)
+    begin = time.monotonic()
+    result = judge.judge(notebook, seed=7, limits={"memory": 4 * 2**30, "seconds": 2})
+    assert time.monotonic() - begin < 40  # it would take 160
+    assert not any(verdict.passed for verdict in result.verdicts)
+    assert "used up the 2 seconds" in result.verdicts[-1].message
+
+
+# ------------------------------------------------------------------ once, not once a submission
+
+
+def test_what_is_wanted_is_computed_once_for_a_seed(judged, monkeypatch):
+    exercise = find("soft_attention.softmax")
+    calls, reference = [], exercise.reference
+
+    @functools.wraps(reference)
+    def counted(*args, **kwargs):
+        calls.append(1)
+        return reference(*args, **kwargs)
+
+    monkeypatch.setattr(exercise, "reference", counted)
+    judged(RIGHT, seed=314)
+    once = len(calls)
+    judged(RIGHT, seed=314)
+    assert len(calls) == once > 0
+
+
+# ------------------------------------------------------------------ the library's own function
+
+
+TORCHS = (
+    "import torch\n%precision 3\ndef softmax(scores, axis=-1):\n"
+    "    return torch.softmax(torch.tensor(scores), axis).numpy()"
+)
+
+
+def test_a_call_of_the_library_earns_nothing_unless_the_teacher_says_so(judged, monkeypatch):
+    monkeypatch.setattr(judge, "STEP", 10.0)  # importing torch takes a while
+    first, second = judged(TORCHS).verdicts
+    assert (first.kind, first.earned) == ("not allowed", 0)
+    assert first.message.startswith("your answer uses `torch.softmax`, which already is what")
+    assert second.passed
+    assert judged(TORCHS, library_calls=True).verdicts[0].passed
