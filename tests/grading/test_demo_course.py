@@ -80,7 +80,7 @@ def test_an_answer_in_a_cell_is_the_answer(exercise, known):
 def test_the_same_seed_makes_the_same_class(tmp_path):
     folders = [tmp_path / name for name in ("one", "two", "other")]
     for folder, seed in zip(folders, (3, 3, 4), strict=True):
-        demo_course.make(folder, ROOT, 6, seed=seed)
+        demo_course.make(folder, ROOT, 6, seed=seed, assignments=[ASSIGNMENT])
     made = [
         {
             path.relative_to(folder): content.replace(str(folder).encode(), b"")

@@ -30,13 +30,6 @@ ATTACK = """<script>alert(1)</script><img src="https://evil.example/x.png" onerr
 """
 PRINTS = f"print('\\x1b[31m' + {ATTACK!r} + '\\x07\\u202e')\nprint('y' * 50_000)\n"
 RAISES = f"def additive_scores(Q, K, W_q, W_k, v):\n    raise ValueError({ATTACK!r})"
-# Right for as long as it is not called often: only a hidden case finds out.
-SLY = (
-    "calls = []\ndef softmax_jacobian(scores):\n    calls.append(1)\n"
-    "    a = np.exp(scores - scores.max(-1, keepdims=True))\n    a /= a.sum(-1, keepdims=True)\n"
-    "    J = a[..., :, None] * np.eye(a.shape[-1]) - a[..., :, None] * a[..., None, :]\n"
-    "    return J if len(calls) < 60 else 1 + J"
-)
 HANDED_IN = {
     "right": {},
     "mistaken": {"softmax": "def softmax(scores, axis=-1):\n    return np.exp(scores)"},
@@ -45,8 +38,27 @@ HANDED_IN = {
         "additive_scores": RAISES,
         "saturation_in_words": ATTACK,
     },
-    "sly": {"softmax_jacobian": SLY},
 }
+
+
+def sly(seed):
+    """Right on all but the hidden cases, which it knows by a number that tells nothing of them."""
+    marks = [_mark(case["scores"]) for case in _cases(seed)]
+    return (
+        f"{right(ASSIGNMENT)['softmax_jacobian']}\nright = softmax_jacobian\n"
+        "def softmax_jacobian(scores):\n"
+        f"    hidden = int(scores.flat[0] * 1e6) * 7919 % 1000003 in {marks}\n"
+        "    return right(scores) + hidden\n"
+    )
+
+
+def _mark(scores):
+    return int(scores.flat[0] * 1e6) * 7919 % 1000003
+
+
+def _cases(seed):
+    exercise = find("soft_attention.softmax_jacobian")
+    return [exercise.arguments(index, seed) for index in range(len(exercise.cases))]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +70,9 @@ def course(tmp_path_factory):
     settings.write_text(text)
     for learner, answers in HANDED_IN.items():
         made.hand_in(learner, filled(ASSIGNMENT, right(ASSIGNMENT) | answers))
+    seed = int((made.folder / ".course_seed").read_text(), 16)
+    answers = right(ASSIGNMENT) | {"softmax_jacobian": sly(seed)}
+    made.hand_in("sly", filled(ASSIGNMENT, answers))
     made.hand_in("broken", b"[")
     batch.grade(made.folder, ASSIGNMENT, jobs=2)
     course = GradedCourse(made.folder)
@@ -99,7 +114,7 @@ class Markup(HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize("learner", [*HANDED_IN, "broken"])
+@pytest.mark.parametrize("learner", [*HANDED_IN, "sly", "broken"])
 def test_nothing_of_a_learners_is_markup(course, learner):
     markup = Markup(page(course, learner))
     assert not markup.tags & {"script", "img", "svg", "iframe", "link", "object", "form", "base"}
@@ -169,12 +184,12 @@ def test_a_file_that_could_not_be_read_is_named(course):
 
 
 def test_no_number_of_a_hidden_case_is_shown(course):
-    exercise = find("soft_attention.softmax_jacobian")
     seed = int(os.environ["ATTNKIT_SEED"], 16)
-    drawn = [exercise.arguments(i, seed)["scores"].ravel() for i in range(len(exercise.cases))]
-    hidden = {f"{abs(value):.4f}"[:6] for scores in drawn for value in scores} - {"0.0000"}
+    drawn = [value for case in _cases(seed) for value in case["scores"].ravel()]
+    hidden = {f"{abs(value):.4f}"[:6] for value in drawn} - {"0.0000"}
     html = page(course, "sly")
     assert "0 of 5 points" in html
+    assert "the values differ from the wanted ones" in html
     shown = set(re.findall(r"\d+\.\d{4}", Markup(html).text))
     assert len(hidden) > 20
     assert not hidden & {number[:6] for number in shown}
