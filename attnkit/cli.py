@@ -138,14 +138,11 @@ def _grade(chosen):
             force=chosen.force,
             unconfined=chosen.unconfined,
         )
-    except batch.CannotGrade as error:
+    except (batch.CannotGrade, confine.CannotConfine) as error:
         print(f"attnkit grade: {error}", file=sys.stderr)
-        return 2
-    except confine.CannotConfine as error:
-        print(f"attnkit grade: {error}, or pass --unconfined", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, batch.CannotGrade) else 1
     except KeyboardInterrupt:
-        print("attnkit grade: interrupted before the first submission", file=sys.stderr)
+        print("attnkit grade: interrupted", file=sys.stderr)
         return 1
     counts = Counter(row.state for row in rows)
     ok = not counts["fault"]

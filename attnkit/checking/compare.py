@@ -24,13 +24,13 @@ class Difference:
     worst: tuple[int, ...] = ()
 
 
-def difference(given, wanted, parts=()):
+def difference(given, wanted, parts=(), what="what you return"):
     """The first difference between a returned value and what is Wanted, or None.
 
-    ``parts`` names the members of a tuple that is wanted.
+    ``what`` says what is compared; ``parts`` names the members of a tuple that is wanted.
     """
     if not isinstance(wanted.value, tuple):
-        return _array_difference(given, wanted.value, wanted.slack, wanted.dtype, "what you return")
+        return _array_difference(given, wanted.value, wanted.slack, wanted.dtype, what)
     names = ", ".join(parts)
     if not isinstance(given, tuple) or len(given) != len(wanted.value):
         return Difference(
@@ -107,7 +107,7 @@ def _array_difference(given, wanted, slack, dtype, what):
 
 def _value_difference(given, wanted, slack, what):
     with np.errstate(invalid="ignore"):
-        gap = np.abs(given.astype(float) - wanted)
+        gap = np.array(np.abs(given.astype(float) - wanted))
     gap[~np.isfinite(gap)] = np.inf
     if np.all(gap <= slack):
         return None

@@ -69,9 +69,10 @@ class Exercise:
     With ``backend="torch"`` the arrays of a case are given as tensors. ``gradients`` names the
     arguments in which the gradient of the output is compared too.
 
-    ``measure(value, **arguments)`` makes of a returned value the arrays that are compared, where
-    the value itself may differ: of trained weights their loss. It runs beside the wanted values,
-    so nothing that an answer claims of itself is believed.
+    ``measure(value, **arguments)`` makes of a returned value the array that is compared, where the
+    value itself may differ: of trained weights their loss. It runs beside the wanted values, so
+    nothing that an answer claims of itself is believed. Its docstring says what it measures, in
+    words that follow on "wrong is ...".
     """
 
     prompt: Callable

@@ -1,6 +1,7 @@
 """Judges an answer: runs it on every case and law, and looks for the mistake behind a failure."""
 
 import copy
+import inspect
 import linecache
 import traceback
 from collections.abc import Callable
@@ -180,7 +181,7 @@ class Trial:
         if found:
             return found
         measure = plain(exercise.measure(copy.deepcopy(value), **copy.deepcopy(self.arguments)))
-        return difference(measure, self.measured, parts)
+        return difference(measure, self.measured, what=inspect.getdoc(exercise.measure))
 
 
 @dataclass

@@ -33,7 +33,6 @@ from attnkit.grading.plugin import Judge, SubmissionExporter, rebuilt
 from attnkit.grading.submission import Submission, folders
 
 PACKAGE = Path(__file__).parents[1]
-TRIES = 2  # what failed may have been the worker, so another one tries again
 
 
 class CannotGrade(ValueError):
@@ -56,6 +55,20 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
+class Graded:
+    """What a worker made of a submission: the result, and the text of the graded notebooks.
+
+    ``lost`` says that some of it was ended for the time or the memory it took.
+    """
+
+    result: dict
+    notebooks: dict
+    timestamp: object
+    fingerprint: str
+    lost: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class Assignment:
     """What a worker knows: the teacher's notebooks, what was released, and nbgrader's settings."""
 
@@ -73,7 +86,8 @@ class Assignment:
         summary = hashlib.sha256(os.environ["ATTNKIT_SEED"].encode())
         for path in sorted(PACKAGE.rglob("*.py")):
             summary.update(path.read_bytes())
-        settings = {name: self.config[name] for name in ("Judge", "LimitOutput")}
+        names = ("SubmissionExporter", "Judge", "LimitOutput")
+        settings = {name: self.config[name] for name in names}
         summary.update(json.dumps([self.teachers, self.released, settings], default=str).encode())
         return summary.hexdigest()
 
@@ -136,6 +150,7 @@ def _lacking(teachers, cells):
         cell.metadata.nbgrader.grade_id not in cells.get(name, {})
         for name, notebook in teachers.items()
         for cell in notebook.cells
+        if "nbgrader" in cell.metadata
     )
 
 
@@ -163,7 +178,8 @@ def grade(folder, assignment, *, students=(), jobs=1, force=False, unconfined=Fa
         raise CannotGrade(f"nothing was handed in by {', '.join(unknown)} in {looked_at}")
     if unconfined:
         course.app.config.Judge.unconfined = True
-    Judge(config=course.app.config).limits()
+    if not Judge(config=course.app.config).unconfined:
+        confine.require()
     with _alone(course), gradebook.opened(course.dirs) as book:
         batch = Batch(course, course.assignment(book, assignment), book)
         chosen = {name: handed_in[name] for name in students or handed_in}
@@ -197,15 +213,14 @@ class Batch:
         known = self.writer.totals()
         done = {name for name in chosen if name in known and self._is_done(name, chosen[name])}
         tasks = [(name, folder) for name, folder in chosen.items() if force or name not in done]
-        faults = {}
+        faults = dict.fromkeys(dict(tasks), Fault("interrupted before it was graded"))
         with (
             tqdm(total=len(tasks), unit="submission", leave=False, disable=None) as bar,
             contextlib.closing(_outcomes(self.assignment, tasks, jobs)) as outcomes,
             contextlib.suppress(KeyboardInterrupt),
         ):
-            faults = dict.fromkeys(dict(tasks), Fault("interrupted before it was graded"))
             for (student, _), outcome in outcomes:
-                fault = outcome if isinstance(outcome, Fault) else self._written(student, *outcome)
+                fault = outcome if isinstance(outcome, Fault) else self._written(student, outcome)
                 if fault:
                     faults[student] = fault
                 else:
@@ -218,9 +233,8 @@ class Batch:
         return self.course.path("results", self.assignment.name, student)
 
     def _graded(self, student):
-        return self.course.path(
-            self.course.dirs.autograded_directory, self.assignment.name, student
-        )
+        place = self.course.dirs.autograded_directory
+        return self.course.path(place, self.assignment.name, student)
 
     def _key(self, fingerprint):
         return hashlib.sha256(f"{fingerprint} {self.version}".encode()).hexdigest()
@@ -228,30 +242,24 @@ class Batch:
     def _is_done(self, student, folder):
         marker = self._place(student) / "done"
         notebooks = (self._graded(student) / f"{name}.ipynb" for name in self.assignment.teachers)
-        return (
-            marker.exists()
-            and all(path.exists() for path in notebooks)
-            and marker.read_text() == self._key(self.assignment.submission(folder).fingerprint())
-        )
+        return all(
+            path.exists() for path in (marker, self._place(student) / "result.json", *notebooks)
+        ) and marker.read_text() == self._key(self.assignment.submission(folder).fingerprint())
 
-    def _written(self, student, result, notebooks, timestamp, fingerprint):
+    def _written(self, student, graded):
         """Write what a worker returned; a Fault if that fails."""
         place, marker = self._place(student), self._place(student) / "done"
+        parts = graded.result["notebooks"].items()
+        marks = {name: {c: points for c, (points, _) in p["marks"].items()} for name, p in parts}
+        unanswered = {name: part["unanswered"] for name, part in parts}
         try:
             marker.unlink(missing_ok=True)
-            _write(place / "result.json", json.dumps(result, indent=1))
-            for name, text in notebooks.items():
+            _write(place / "result.json", json.dumps(graded.result, indent=1))
+            for name, text in graded.notebooks.items():
                 _write(self._graded(student) / f"{name}.ipynb", text)
             self.converter.set_permissions(self.assignment.name, student)
-            parts = result["notebooks"].items()
-            marks = {
-                name: {cell: points for cell, (points, _) in part["marks"].items()}
-                for name, part in parts
-            }
-            self.writer.write(
-                student, timestamp, marks, {name: part["unanswered"] for name, part in parts}
-            )
-            _write(marker, self._key(fingerprint))
+            self.writer.write(student, graded.timestamp, marks, unanswered)
+            _write(marker, self._key(graded.fingerprint))
         except Exception as error:
             return _fault(error)
         return None
@@ -279,17 +287,23 @@ def _write(path, text):
 def _reason(result):
     """Why the mark is what it is, in a line."""
     parts = result["notebooks"].values()
-    notes = [*result["notes"], *(part["note"] for part in parts if part["note"])]
+    reasons = [*result["notes"], *(part["note"] for part in parts if part["note"])]
     verdicts = [Verdict.from_dict(v) for part in parts if part["read"] for v in part["verdicts"]]
-    wrong = [
-        f"{v.exercise.partition('.')[2]}: {v.misconceptions[0] if v.misconceptions else v.state}"
-        for v in verdicts
-        if not v.passed
-    ]
+    wrong = [f"{v.exercise.partition('.')[2]}: {_fails(v)}" for v in verdicts if not v.passed]
     if verdicts:
         right = f"{len(verdicts) - len(wrong)} of {len(verdicts)} checks right"
-        notes.append("; ".join([right, *wrong]))
-    return " ".join(notes)
+        reasons.append("; ".join([right, *wrong]))
+    return " ".join(reasons)
+
+
+def _fails(verdict):
+    if verdict.misconceptions:
+        return verdict.misconceptions[0]
+    if verdict.kind == "unfinished":
+        return verdict.state
+    # A message may quote what a learner wrote, and a terminal obeys some characters.
+    words = " ".join(verdict.message.split())
+    return "".join(character for character in words if character.isprintable())[:120]
 
 
 def _fault(error):
@@ -303,27 +317,33 @@ def _fault(error):
 
 
 def _outcomes(assignment, tasks, jobs):
-    """Yield each task with what a worker made of it, or with the Fault that two workers met."""
-    waiting = deque((task, TRIES) for task in tasks)
+    """Yield each task with what a worker made of it: Graded, or a Fault.
+
+    Whatever may have been the doing of the machine is tried once more, alone.
+    """
+    waiting, again = deque(tasks), deque()
     idle = [_Worker(assignment) for _ in range(min(jobs, len(tasks)))]
     busy = {}
     try:
-        while waiting or busy:
-            while waiting and idle:
+        while waiting or busy or again:
+            alone = not waiting and not busy
+            queue = again if alone else waiting
+            while queue and idle and not (alone and busy):
                 worker = idle.pop()
-                worker.give(waiting.popleft())
+                worker.give(queue.popleft())
                 busy[worker.pipe] = worker
             for pipe in connection.wait(busy):
                 worker = busy.pop(pipe)
-                outcome, (task, tries) = worker.outcome(), worker.task
+                outcome = worker.outcome()
                 if isinstance(outcome, Fault):
                     worker.end()
-                    worker = _Worker(assignment)
-                idle.append(worker)
-                if isinstance(outcome, Fault) and tries > 1:
-                    waiting.append((task, tries - 1))
+                    idle.append(_Worker(assignment))
                 else:
-                    yield task, outcome
+                    idle.append(worker)
+                if not alone and (isinstance(outcome, Fault) or outcome.lost):
+                    again.append(worker.task)
+                else:
+                    yield worker.task, outcome
     finally:
         for worker in [*idle, *busy.values()]:
             worker.end()
@@ -340,7 +360,7 @@ class _Worker:
 
     def give(self, task):
         self.task = task
-        (_, folder), _ = task
+        _, folder = task
         with contextlib.suppress(BrokenPipeError):  # if it is gone, its outcome says so
             self.pipe.send(folder)
 
@@ -372,26 +392,24 @@ def _work(pipe, assignment):
 
 
 def judged(assignment, folder):
-    """The result, the graded notebooks' text, the time and the fingerprint of a submission."""
+    """Judge all notebooks of a submission."""
     submission = assignment.submission(folder)
     # Taken before anything is read: a file that changes meanwhile is graded again next time.
     fingerprint = submission.fingerprint()
     timestamp, no_time = submission.timestamp()
-    result = {"notes": [no_time] if no_time else [], "notebooks": {}}
-    texts = {}
+    judge, limit = Judge(config=assignment.config), LimitOutput(config=assignment.config)
+    parts, texts, lost = {}, {}, False
     for name, teacher in assignment.teachers.items():
         handed_in, note = submission.read(name)
         blank = nbformat.v4.new_notebook()
         notebook = rebuilt(teacher, handed_in or blank, assignment.released[name], note)
-        for step in (Judge, LimitOutput):
-            notebook, _ = step(config=assignment.config).preprocess(notebook, {})
-        result["notebooks"][name] = {
-            "read": handed_in is not None,
-            "note": note,
-            **_marked(notebook),
-        }
+        outcome = judge.judged(notebook)
+        notebook, _ = limit.preprocess(outcome.notebook, {})
+        parts[name] = {"read": handed_in is not None, "note": note, **_marked(notebook)}
         texts[name] = nbformat.writes(notebook, version=4)
-    return result, texts, timestamp, fingerprint
+        lost = lost or bool(outcome.lost)
+    result = {"notes": [no_time] if no_time else [], "notebooks": parts}
+    return Graded(result, texts, timestamp, fingerprint, lost)
 
 
 def _marked(notebook):

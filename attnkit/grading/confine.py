@@ -57,6 +57,17 @@ def missing():
     return lacks
 
 
+def require():
+    """Raise CannotConfine, with what to do about it, where the machine lacks something."""
+    lacks = missing()
+    if lacks:
+        raise CannotConfine(
+            f"submissions cannot be confined: this machine lacks {', '.join(lacks)}. To run them "
+            "with all your rights, set c.Judge.unconfined = True, or call `attnkit grade` with "
+            "--unconfined"
+        )
+
+
 def readable(hidden=("attnkit",)):
     """The paths an answer may read: Python, its packages but the hidden ones, shared libraries."""
     paths = sysconfig.get_paths()
@@ -82,9 +93,7 @@ def allow(paths):
 
     :raises CannotConfine: where the machine lacks what confinement needs, saying what
     """
-    lacks = missing()
-    if lacks:
-        raise CannotConfine(f"this machine lacks {', '.join(lacks)}")
+    require()
     import pyseccomp  # noqa: F401 (only where there is a seccomp, and before any fork)
 
     version = _landlock_version()

@@ -89,8 +89,8 @@ def page(notebook, graded, book):
     parts, answers, said, notices = [], [], [], []
     for cell in notebook.cells:
         tags = cell.metadata.get("nbgrader")
-        if tags is None:  # not the teacher's: a note of the grader's on what was handed in
-            notices.append(_notice(cell))
+        if tags is None:
+            notices += [_notice(cell)] if cell.get("id") == "note" else []
             continue
         name = tags["grade_id"]
         if tags["solution"]:

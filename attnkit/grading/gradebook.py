@@ -104,18 +104,20 @@ class Writer:
                 for comment in notebook.comments:
                     empty = comment.name in unanswered[notebook.name]
                     comment.auto_comment = "No response." if empty else None
-            self.gradebook.db.commit()  # of the session, not the transaction: sums are read anew
-            for notebook in submission.notebooks:
-                notebook.late_submission_penalty = self._penalty(submission, notebook)
+                notebook.late_submission_penalty = None
+            if submission.total_seconds_late > 0:
+                self._punish(submission)
             self.gradebook.db.commit()
 
-    def _penalty(self, submission, notebook):
-        late = submission.total_seconds_late
-        if late <= 0:
-            return None
-        rule = self.rule.plugin_inst
-        penalty = rule.late_submission_penalty(submission.student_id, notebook.score, late)
-        return None if penalty is None else self.rule._check_late_penalty(notebook, penalty)
+    def _punish(self, submission):
+        self.gradebook.db.flush()
+        self.gradebook.db.expire_all()  # the database adds up the scores
+        rule, late = self.rule.plugin_inst, submission.total_seconds_late
+        for notebook in submission.notebooks:
+            penalty = rule.late_submission_penalty(submission.student_id, notebook.score, late)
+            if penalty is not None:
+                penalty = self.rule._check_late_penalty(notebook, penalty)
+                notebook.late_submission_penalty = penalty
 
     @contextlib.contextmanager
     def _transaction(self):
@@ -124,7 +126,10 @@ class Writer:
             self.gradebook.engine.begin() as connection,
             # In this mode a commit of the session reaches the connection, not the file.
             Session(
-                connection, join_transaction_mode="rollback_only", autoflush=False
+                connection,
+                join_transaction_mode="rollback_only",
+                autoflush=False,
+                expire_on_commit=False,
             ) as self.gradebook.db,
         ):
             try:

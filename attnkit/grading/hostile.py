@@ -408,6 +408,12 @@ def _outputs_forged(scene):
     return notebook
 
 
+def _note_forged(scene):
+    notebook = _right(scene)
+    notebook.metadata.note = "<script>forged</script>"
+    return notebook
+
+
 def _other_kernel(scene):
     notebook = _right(scene)
     notebook.metadata.kernelspec = {"name": "bash", "display_name": "Bash", "language": "bash"}
@@ -458,11 +464,13 @@ FILES = {
     "tags that are no tags": File(_tags_that_are_no_tags, ALL, "right"),
     "tags removed": File(_no_tags, NONE, EMPTY),
     "outputs forged": File(_outputs_forged, NONE, EMPTY),
+    "note forged": File(_note_forged, ALL, "right"),
     "another kernel": File(_other_kernel, ALL, "right"),
     "half a character": File(_half_a_character, ALL, "right"),
     "broken JSON": File(lambda _: b'{"cells": [', NONE, UNREADABLE),
     "JSON without end": File(lambda _: b"[" * 200_000, NONE, UNREADABLE),
     "no text": File(lambda _: b"\x89PNG\xff\xfe", NONE, UNREADABLE),
+    "a page": File(lambda _: b"<i>no notebook</i>", NONE, UNREADABLE),
     "an empty file": File(lambda _: b"", NONE, UNREADABLE),
     "a list": File(lambda _: b"[]", NONE, UNREADABLE),
     "a large file": File(lambda _: b" " * 11_000_000, NONE, UNREADABLE),

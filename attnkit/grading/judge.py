@@ -20,7 +20,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from attnkit.checking import CheckFailed, Verdict, shortcuts
 from attnkit.checking.judge import Failure, Outcome, Paper, bind, not_allowed
 from attnkit.exercises import find
-from attnkit.grading import replies, wire
+from attnkit.grading import confine, replies, wire
 from attnkit.grading.nursery import START, Fault, Nursery
 from attnkit.notebooks import checked
 
@@ -87,12 +87,15 @@ def judge(notebook, *, seed, limits, library_calls=False):
     :param seed: of the hidden cases
     :param limits: of the learner's process, as ``confine`` takes them; None leaves it unconfined
     :param library_calls: give points for a call of the library function that is the exercise
+    :raises CannotConfine: where the machine cannot keep the limits
     :raises Fault: for an error of ours or of the machine, never for what a submission does
     """
     try:
         return _judge(notebook, seed, limits, library_calls)
     except Fault:
         _nursery.cache_clear()  # the next submission gets a new one
+        raise
+    except confine.CannotConfine:
         raise
     except Exception as error:
         raise Fault(f"{type(error).__name__} in the judge: {error}") from error

@@ -11,6 +11,8 @@ import struct
 import subprocess
 import sys
 
+from attnkit.grading import confine
+
 START = 60.0  # seconds until it has imported everything, on a busy machine too
 
 
@@ -26,6 +28,8 @@ class Nursery:
     """
 
     def __init__(self, *, confined, with_torch):
+        if confined:
+            confine.require()
         self.control, theirs = socket.socketpair()
         self.control.settimeout(START)
         single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -74,7 +78,7 @@ class Nursery:
 
 def main():
     """Serve the judge on the socket at standard input until it hangs up."""
-    from attnkit.grading import confine, learner
+    from attnkit.grading import learner
 
     control = socket.socket(fileno=0)
     confine.die_with_parent()

@@ -10,7 +10,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Integer
 
-from attnkit.grading import confine, judge
+from attnkit.grading import judge
 from attnkit.grading.gradebook import released
 from attnkit.grading.graft import Unreadable, graft, read
 
@@ -67,21 +67,19 @@ class Judge(NbGraderPreprocessor):
 
     def preprocess(self, nb, resources):
         """Called by nbgrader with the grafted notebook."""
-        seed = int(os.environ["ATTNKIT_SEED"], 16)
-        options = {"limits": self.limits(), "library_calls": self.library_calls}
-        return judge.run(nb, seed=seed, **options), resources
+        judged = self.judged(nb)
+        if judged.lost:  # perhaps to a busy machine, and here nothing else is being judged
+            judged = self.judged(nb)
+        return judged.notebook, resources
 
-    def limits(self):
-        """What a submission is confined to, or None; CannotConfine where this machine cannot."""
-        if self.unconfined:
-            return None
-        lacks = confine.missing()
-        if lacks:
-            raise confine.CannotConfine(
-                f"submissions cannot be confined: this machine lacks {', '.join(lacks)}. "
-                "To run them with all your rights, set c.Judge.unconfined = True"
-            )
-        return {"memory": self.memory, "seconds": self.seconds}
+    def judged(self, notebook):
+        """What ``judge.judge`` makes of a grafted notebook under these settings."""
+        return judge.judge(
+            notebook,
+            seed=int(os.environ["ATTNKIT_SEED"], 16),
+            limits=None if self.unconfined else {"memory": self.memory, "seconds": self.seconds},
+            library_calls=self.library_calls,
+        )
 
 
 def rebuilt(teacher, submission, cells, note=None):
@@ -91,7 +89,9 @@ def rebuilt(teacher, submission, cells, note=None):
     """
     notebook = graft(teacher, submission, {name: source for name, (source, _) in cells.items()})
     for cell in notebook.cells:
-        tags = cell.metadata.nbgrader
+        tags = cell.metadata.get("nbgrader")
+        if tags is None:  # a cell of the teacher's own, with nothing to grade
+            continue
         tags["cell_type"] = cell.cell_type
         _, tags["checksum"] = cells[tags["grade_id"]]  # tells an untouched answer
     if note:

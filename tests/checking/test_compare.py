@@ -45,6 +45,12 @@ def test_what_is_wrong_is_said(given, kind, words):
     assert words in found.message
 
 
+def test_a_single_number_is_compared():
+    one = wanted(np.array(2.0), np.array(1e-8))
+    assert difference(plain(np.float64(2)), one) is None
+    assert difference(plain(np.float64(3)), one).message == "what you return is 3; wanted is 2"
+
+
 def test_the_parts_of_a_tuple_are_named():
     both = wanted((WANTED, WANTED), (SLACK, SLACK))
     found = difference((WANTED, WANTED + 1), both, ("read", "weights"))

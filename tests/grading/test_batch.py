@@ -1,6 +1,7 @@
 """`attnkit grade`: every submission ends in a mark and a reason, and nbgrader goes on with it."""
 
 import csv
+import dataclasses
 import datetime
 import json
 import os
@@ -474,3 +475,27 @@ def test_a_line_for_each_learner_and_a_summary(course, capsys):
         "0 of 1 checks right; attention_cols: not yet",
     ]
     assert lines[-1].startswith("1 submissions: 1 graded")
+
+
+def test_what_was_lost_is_run_once_more_and_alone(course, grade, monkeypatch):
+    """A machine that was busy must not cost a learner the marks."""
+    for learner in ("ada", "bob", "eve", "dan"):
+        course.hand_in(learner, right())
+    before, diary = batch.judged, course.folder / "diary"
+
+    def judged(assignment, folder):
+        name = folder.parent.name
+        with diary.open("a") as file:
+            file.write(f"{name} begins\n")
+        graded = before(assignment, folder)
+        with diary.open("a") as file:
+            file.write(f"{name} ends\n")
+        if name == "ada" and diary.read_text().count("ada begins") == 1:
+            return dataclasses.replace(graded, result={}, lost=True)
+        return graded
+
+    monkeypatch.setattr(batch, "judged", judged)
+    code, rows = grade(course, ASSIGNMENT)
+    assert (code, rows["ada"]["points"]) == (0, 4)
+    assert diary.read_text().splitlines()[-2:] == ["ada begins", "ada ends"]
+    assert diary.read_text().count("ada begins") == 2

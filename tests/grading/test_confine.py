@@ -1,21 +1,28 @@
 """A battery of attacks, each tried in a confined process; a few also outside, to see them work."""
 
+import json
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from attnkit.grading import confine
+from attnkit import notebooks, soft_attention
+from attnkit.grading import confine, judge
+from attnkit.grading.nursery import Nursery
 
 if confine.missing():
     pytest.skip(f"needs {', '.join(confine.missing())}", allow_module_level=True)
 
-# Each prints THROUGH if it reaches its aim; SECRET, SCRATCH, PORT and PARENT are filled in.
+# Each is through if it raises nothing; SECRET, SCRATCH, PORT and the like are filled in. The parent
+# has the same user, so the rights of the user alone would let each attack on it through.
 ATTACKS = {
     "read a file": "open(SECRET).read()",
     "read by os.open": "os.read(os.open(SECRET, os.O_RDONLY), 1)",
@@ -28,6 +35,11 @@ ATTACKS = {
     "read the environment": "open('/proc/self/environ').read()",
     "read the parent's memory": "open(f'/proc/{PARENT}/mem', 'rb')",
     "read the parent's command": "open(f'/proc/{PARENT}/cmdline').read()",
+    "read a reference": "open(REFERENCE).read()",
+    "read the solutions": "open(SOLUTIONS).read()",
+    "read the gradebook": "open(os.path.join(os.path.dirname(SECRET), 'gradebook.db')).read()",
+    "list the submissions": "os.listdir(os.path.join(os.path.dirname(SECRET), 'submitted'))",
+    "list the home": "os.listdir(HOME)",
     "import a reference": "import attnkit.soft_attention",
     "write a file": "open(SCRATCH, 'w')",
     "append to a file": "open(SECRET, 'a')",
@@ -43,6 +55,9 @@ ATTACKS = {
     "make a pipe": "os.mkfifo(SCRATCH)",
     "make a file in memory": "os.memfd_create('x')",
     "shared memory": "open('/dev/shm/x', 'w')",
+    "shared memory by name": "from multiprocessing import shared_memory as s; "
+    "s.SharedMemory(create=True, size=8)",
+    "share a mapping with the parent": "libc.syscall(434, PARENT, 0) < 0 and 1 / 0",
     "fork": "os.fork()",
     "fork and wait": "import multiprocessing as m; p = m.Process(target=id); p.start(); p.join()",
     "run a program": "os.execv('/bin/true', ['true'])",
@@ -76,69 +91,213 @@ ATTACKS = {
     "a shared segment": "assert libc.syscall(29, 0, 4096, 0o1600) >= 0",
     "type into the terminal": "import fcntl; fcntl.ioctl(0, 0x5412, b'x')",
     "undo the filter": "assert libc.prctl(22, 0, 0, 0, 0) == 0",
+    "a timer of the kernel's": "timer = ctypes.c_long(); "
+    "assert libc.timer_create(1, None, ctypes.byref(timer)) == 0",
+    "an alarm": "import signal; assert signal.alarm(1) == 0",
+    "kill the parent by its handle": "import signal; "
+    "signal.pidfd_send_signal(os.pidfd_open(PARENT), 0)",
+    "join another group": "os.setgroups([])",
     "allocate without bound": "bytearray(8 * 2**30)",
+    "compute without end": "import signal, time; "
+    "signal.signal(signal.SIGXCPU, signal.SIG_IGN); exec('while time.process_time() < 9: pass')",
 }
 
 
-def attempt(code, tmp_path, *, confined):
-    secret, scratch = tmp_path / "secret", tmp_path / "scratch"
-    secret.write_text("the answer")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        filled = {
-            "SECRET": repr(str(secret)),
-            "SCRATCH": repr(str(scratch)),
-            "PORT": str(server.getsockname()[1]),
-            "PARENT": str(os.getpid()),
-        }
-        for name, value in filled.items():
-            code = code.replace(name, value)
-        script = f"""
-            import ctypes, os
-            libc = ctypes.CDLL(None)
-            libc.syscall.restype = ctypes.c_long
-            from attnkit.grading import confine
-            if {confined}:
-                confine.confine(confine.allow(confine.readable()), seconds=5)
-            {code}
-            os.write(1, b"THROUGH")
-        """
-        done = subprocess.run(
-            [sys.executable, "-I", "-B", "-c", textwrap.dedent(script)],
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    return b"THROUGH" in done.stdout, secret.exists() and secret.read_text() == "the answer"
+# Forks a process for each of the attacks, as the nursery does, and prints what came of each.
+RUNNER = """
+import ctypes, json, os, select, signal, sys
+from attnkit.grading import confine
+
+attacks, confined = json.load(sys.stdin)
+libc = ctypes.CDLL(None)
+libc.syscall.restype = ctypes.c_long
+rules = confine.allow(confine.readable()) if confined else None
+came = {}
+for name, code in attacks.items():
+    source, target = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+            if confined:
+                confine.confine(rules, seconds=2)
+            code = code.replace("PARENT", str(os.getppid()))
+            exec(code, {"ctypes": ctypes, "libc": libc, "os": os})
+            os.write(target, b"THROUGH")
+        except BaseException as error:
+            os.write(target, repr(error).encode()[:500])
+        finally:
+            os._exit(0)
+    os.close(target)
+    came[name] = os.read(source, 500).decode() if select.select([source], [], [], 20)[0] else ""
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(source)
+json.dump(came, sys.stdout)
+"""
+# Nobody has this number; a process may take it on if it is root's.
+NOBODY = 54321
+ROOT = Path(__file__).parents[2]
+
+
+def as_nobody(command):
+    """The command as run by a user without any rights, who can reach Python nevertheless.
+
+    Python may lie in a home that others must not enter, so in a mount namespace of its own the
+    command finds a home in which there is nothing else.
+    """
+    steps = []
+    for needed in {Path(sys.base_prefix), Path(sys.prefix), ROOT}:
+        closed = [p for p in reversed(needed.parents) if not p.stat().st_mode & 0o001]
+        if closed:
+            aside = tempfile.mkdtemp()
+            steps += [
+                f"mount --bind {needed} {aside}",
+                f"mount -t tmpfs -o mode=755 tmpfs {closed[0]}",
+                f"mkdir -p {needed}",
+                f"mount --bind {aside} {needed}",
+            ]
+    drop = f"exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups"
+    steps.append(f'{drop} "$0" "$@"')
+    return ["unshare", "--mount", "sh", "-ec", "\n".join(steps), *command]
+
+
+def run(command, user, **options):
+    if user == "nobody":
+        command = as_nobody(command)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=250, check=False, **options
+    )
+
+
+@pytest.fixture(scope="module", params=["this user", "nobody"])
+def user(request):
+    """Who runs the tests, which may be root; and, where root does, a user without any rights."""
+    if request.param == "nobody":
+        if os.getuid() != 0:
+            pytest.skip("this user already has no special rights")
+        tried = run([sys.executable, "-c", "import os; print(os.getuid())"], "nobody")
+        if tried.stdout.split() != [str(NOBODY)]:
+            pytest.skip(f"no process of another user can be started here: {tried.stderr}")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def attempt(user):
+    """Runs attacks, each in a process of its own, in a folder that everyone may write to."""
+
+    def attempt(attacks, *, confined):
+        folder = Path(tempfile.mkdtemp())
+        folder.chmod(0o777)
+        secret = folder / "secret"
+        (folder / "submitted").mkdir()
+        for file in (secret, folder / "gradebook.db", folder / "submitted" / "other"):
+            file.write_text("the answer")
+            file.chmod(0o666)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            filled = {
+                "SECRET": repr(str(secret)),
+                "SCRATCH": repr(str(folder / "scratch")),
+                "REFERENCE": repr(soft_attention.__file__),
+                "SOLUTIONS": repr(str(ROOT / "solutions/soft_attention/soft_attention.ipynb")),
+                "HOME": repr(str(Path.home())),
+                "PORT": str(server.getsockname()[1]),
+            }
+            for word, value in filled.items():
+                attacks = {name: code.replace(word, value) for name, code in attacks.items()}
+            done = run(
+                [sys.executable, "-I", "-B", "-c", RUNNER],
+                user,
+                input=json.dumps([attacks, confined]),
+            )
+        assert done.returncode == 0, done.stderr
+        assert secret.read_text() == "the answer"
+        assert not confined or not (folder / "scratch").exists()
+        shutil.rmtree(folder)
+        return json.loads(done.stdout)
+
+    return attempt
+
+
+@pytest.fixture(scope="module")
+def came(attempt):
+    """What came of each attack in a confined process."""
+    return attempt(ATTACKS, confined=True)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_a_confined_process_cannot(name, tmp_path):
-    through, untouched = attempt(ATTACKS[name], tmp_path, confined=True)
-    assert not through
-    assert untouched
-    assert not (tmp_path / "scratch").exists()
+def test_a_confined_process_cannot(name, came):
+    assert came[name] != "THROUGH"
+    # It failed at what it tried, not at how it is written.
+    assert not came[name].startswith(("NameError", "SyntaxError", "AttributeError"))
 
 
-@pytest.mark.parametrize(
-    "name", ["read a file", "write a file", "fork", "connect", "list the root"]
-)
-def test_an_unconfined_process_can(name, tmp_path):
-    assert attempt(ATTACKS[name], tmp_path, confined=False)[0]
+def test_an_unconfined_process_can(attempt):
+    """So it is the confinement that stops them, for a user without rights too."""
+    names = [
+        "read a file",
+        "read a reference",
+        "read the solutions",
+        "read the gradebook",
+        "list the submissions",
+        "list the root",
+        "read the parent's command",
+        "import a reference",
+        "write a file",
+        "shared memory by name",
+        "fork",
+        "run a program",
+        "connect",
+        "signal the parent",
+        "an alarm",
+    ]
+    came = attempt({name: ATTACKS[name] for name in names}, confined=False)
+    assert {n for n in names if came[n] != "THROUGH"} <= {"run a program"}  # it became another
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import numpy as np; np.linalg.svd(np.ones((50, 50))); np.ones(10**6) @ np.ones(10**6)",
-        "import json, decimal, collections, dataclasses, typing, functools; json.dumps([1])",
-        "import threading; t = threading.Thread(target=id, args=(1,)); t.start(); t.join()",
-        "import time, random; time.sleep(0.01); random.random(); os.urandom(8)",
-        "import torch; torch.ones(50, 50) @ torch.ones(50, 50)",
-    ],
-)
-def test_a_confined_process_can_still_compute(code, tmp_path):
-    code = code.replace("; ", "\n            ")
-    assert attempt(code, tmp_path, confined=True)[0]
+COMPUTES = {
+    "linear algebra": "import numpy as np; np.linalg.svd(np.ones((50, 50))); "
+    "np.ones(10**6) @ np.ones(10**6)",
+    "the standard library": "import json, decimal, collections, dataclasses; json.dumps([1])",
+    "a thread": "import threading; t = threading.Thread(target=id, args=(1,)); t.start(); t.join()",
+    "time and chance": "import time, random; time.sleep(0.01); random.random(); os.urandom(8)",
+    "a signal to itself": "import signal; signal.raise_signal(signal.SIGCHLD)",
+}
+
+
+def test_a_confined_process_can_still_compute(attempt):
+    assert attempt(COMPUTES, confined=True) == dict.fromkeys(COMPUTES, "THROUGH")
+
+
+def test_a_confined_process_can_use_torch():
+    script = """
+        from attnkit.grading import confine
+        confine.confine(confine.allow(confine.readable()))
+        import torch
+        torch.ones(50, 50) @ torch.ones(50, 50)
+        print("THROUGH")
+    """
+    done = run([sys.executable, "-I", "-c", textwrap.dedent(script)], "this user")
+    assert done.stdout == "THROUGH\n", done.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root has capabilities to lose")
+def test_root_loses_its_capabilities():
+    script = """
+        import os, re
+        from attnkit.grading import confine
+        rules, (source, target) = confine.allow(confine.readable()), os.pipe()
+        child = os.fork()
+        if child == 0:
+            confine.confine(rules)
+            os.write(target, b"confined")
+            os.read(source, 0) or __import__("time").sleep(60)
+        os.read(source, 8)
+        print(re.search("CapEff:\\t(.*)", open(f"/proc/{child}/status").read())[1])
+        os.kill(child, 9)
+    """
+    done = run([sys.executable, "-I", "-c", textwrap.dedent(script)], "this user")
+    assert int(done.stdout, 16) == 0, done.stderr
 
 
 def test_a_confined_process_dies_with_its_parent():
@@ -169,3 +328,29 @@ def test_a_confined_process_dies_with_its_parent():
             return  # dead, and only waits for a parent that collects it
         signal.sigtimedwait([], 0.1)
     pytest.fail("it is still running")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("sys.platform", "darwin", "Linux (this is darwin)"),
+        ("_landlock_version", lambda: -1, "Landlock (Linux 5.13 or newer, not switched off)"),
+        ("ctypes.util.find_library", lambda name: None, "libseccomp (Debian: libseccomp2)"),
+        ("Path.exists", lambda path: False, "seccomp in its kernel"),
+    ],
+)
+def test_a_machine_that_cannot_confine_says_what_it_lacks(monkeypatch, name, value, words):
+    monkeypatch.setattr(f"attnkit.grading.confine.{name}", value)
+    with pytest.raises(confine.CannotConfine, match=re.escape(words)):
+        confine.allow([])
+    with pytest.raises(confine.CannotConfine, match=f"{re.escape(words)}.*unconfined"):
+        Nursery(confined=True, with_torch=False)
+
+
+def test_unconfined_it_runs_where_nothing_can_be_confined(monkeypatch):
+    monkeypatch.setattr(confine, "missing", lambda: ["everything"])
+    notebook = notebooks.teacher("notation")
+    with pytest.raises(confine.CannotConfine, match=r"lacks everything.*c\.Judge\.unconfined"):
+        judge.judge(notebook, seed=1, limits={"seconds": 61})
+    judged = judge.judge(notebook, seed=1, limits=None)
+    assert [verdict.passed for verdict in judged.verdicts] == [True]

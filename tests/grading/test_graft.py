@@ -1,5 +1,6 @@
 """Whatever is handed in, the notebook that runs is the teacher's with the learner's answers."""
 
+import errno
 import os
 
 import nbformat
@@ -56,6 +57,13 @@ def test_the_feedback_says_what_could_not_be_read(course):
     assert "could not be read" not in course.path("feedback", "cells reordered").read_text()
 
 
+def test_no_note_and_no_tag_of_a_learners_is_shown(course):
+    assert "forged" not in course.path("autograded", "note forged").read_text()
+    page = course.path("autograded", "a page").read_text()
+    assert "&lt;i&gt;no notebook" in page
+    assert "<i>" not in page
+
+
 # ------------------------------------------------------------------ the parts
 
 
@@ -92,6 +100,21 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
     assert read(path, largest=10**6).cells
     with pytest.raises(Unreadable, match="at most 100 are read"):
         read(path, largest=100)
+
+
+def test_half_of_a_character_pair_is_no_reason_to_stop():
+    notebook = right()
+    cell(notebook, ANSWER).source = "# \ud800"
+    assert answers(notebook)[ANSWER] == "# ?"
+
+
+def test_a_file_that_this_machine_cannot_read_is_no_fault_of_the_learner(tmp_path, monkeypatch):
+    def fails(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "open", fails)
+    with pytest.raises(OSError, match="Input/output"):
+        read(tmp_path / "any.ipynb", largest=100)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path):
