@@ -26,6 +26,11 @@ c.Autograde.autograde_preprocessors = [
 # An answer that calls the library function it should write earns nothing; True lets it pass.
 c.Judge.library_calls = False
 
+# What learners get back is a page of our own. Say where they read the book, and it links there.
+c.GenerateFeedback.exporter_class = "attnkit.grading.feedback.FeedbackExporter"
+c.GenerateFeedback.preprocessors = []
+c.Book.address = ""
+
 # The hidden cases of a course are drawn from a seed of its own, kept so that a regrade is the same.
 seed = Path(__file__).with_name(".course_seed")
 if not seed.exists():

@@ -1,6 +1,7 @@
 """The command ``attnkit``: what a learner and a teacher do at a terminal."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -9,7 +10,7 @@ from collections import Counter
 
 from tqdm import tqdm
 
-from attnkit.exercises import all_exercises, find
+from attnkit.exercises import CHAPTERS, all_exercises, find
 
 
 def main(arguments=None):
@@ -44,8 +45,40 @@ def main(arguments=None):
     auditing.add_argument("--mutants", action="store_true", help="wrong answers made by machine")
     auditing.add_argument("--json", action="store_true", help="as JSON, for programs")
     auditing.set_defaults(run=_audit)
+    _add_teaching(commands)
     chosen = parser.parse_args(arguments)
     return chosen.run(chosen)
+
+
+def _add_teaching(commands):
+    course = argparse.ArgumentParser(add_help=False)
+    course.add_argument("--course", default=".", metavar="DIR", help="the course's folder")
+    demo = commands.add_parser(
+        "demo-course", parents=[course], help="make a class to rehearse grading with"
+    )
+    demo.add_argument("folder", metavar="DIR", help="a new folder")
+    demo.add_argument("--students", type=int, default=30, metavar="N")
+    demo.add_argument("--seed", type=int, default=0, metavar="S")
+    demo.add_argument("--assignment", nargs="+", default=CHAPTERS, metavar="NAME")
+    demo.set_defaults(run=_teaching(_demo_course))
+    feedback = commands.add_parser(
+        "feedback", parents=[course], help="write the page that each learner gets back"
+    )
+    feedback.add_argument("assignment")
+    feedback.add_argument("--student", nargs="+", default=(), metavar="ID", help="these only")
+    feedback.set_defaults(run=_with_course(_feedback))
+    export = commands.add_parser("export", parents=[course], help="write the marks as CSV")
+    export.add_argument("--format", choices=("plain", "canvas", "moodle"), default="plain")
+    export.add_argument("--to", metavar="FILE", help="instead of the terminal")
+    export.set_defaults(run=_with_course(_export))
+    report = commands.add_parser(
+        "report", parents=[course], help="show what the class has understood"
+    )
+    report.add_argument("assignment")
+    form = report.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON, for programs")
+    form.add_argument("--html", action="store_true", help="as a page without names, for the class")
+    report.set_defaults(run=_with_course(_report))
 
 
 def _exercises(chosen):
@@ -158,6 +191,85 @@ def _audit(chosen):
     else:
         _print_audit(rows)
     return 0 if ok else 1
+
+
+def _teaching(command):
+    """A command on a course: it ends with 2, and says why, if what it needs is not there."""
+
+    def run(chosen):
+        # nbgrader takes a second to import, and only these commands need it.
+        from attnkit.grading.batch import CannotGrade
+
+        try:
+            return command(chosen)
+        except CannotGrade as error:
+            print(f"attnkit: {error}", file=sys.stderr)
+            return 2
+
+    return run
+
+
+def _with_course(command):
+    """A command that is given the course it is about."""
+
+    def run(chosen):
+        from attnkit.grading.graded import GradedCourse
+
+        return command(chosen, GradedCourse(chosen.course))
+
+    return _teaching(run)
+
+
+def _demo_course(chosen):
+    from attnkit.grading import demo_course
+
+    rows = demo_course.make(
+        chosen.folder, chosen.course, chosen.students, chosen.seed, chosen.assignment
+    )
+    kinds = {(row.assignment, row.answer) for row in rows}
+    print(f"{chosen.students} students, {len(kinds)} kinds of answers, expected.csv has the marks")
+    wanted = demo_course.enough(chosen.assignment)
+    if chosen.students < wanted:
+        print(f"every kind of answer there is needs --students {wanted}")
+    return 0
+
+
+def _feedback(chosen, course):
+    from attnkit.grading import feedback
+
+    written = feedback.write_all(course, chosen.assignment, chosen.student)
+    paths = list(tqdm(written, unit="page", leave=False, disable=None))
+    if not paths:
+        print(f"attnkit feedback: no graded submission of {chosen.assignment}", file=sys.stderr)
+        return 1
+    print(f"{len(paths)} pages, such as {paths[0]}")
+    return 0
+
+
+def _export(chosen, course):
+    from attnkit.grading import export
+
+    with course.gradebook() as gradebook, contextlib.ExitStack() as stack:
+        file = sys.stdout
+        if chosen.to:
+            try:
+                file = stack.enter_context(open(chosen.to, "w", encoding="utf-8", newline=""))
+            except OSError as error:
+                reason = f"{chosen.to} cannot be written: {error.strerror}"
+                print(f"attnkit export: {reason}", file=sys.stderr)
+                return 2
+        waiting = export.write(gradebook, chosen.format, file)
+    if waiting:
+        print(f"{waiting} submissions have written answers to mark yet", file=sys.stderr)
+    return 0
+
+
+def _report(chosen, course):
+    from attnkit.grading.report import report
+
+    result = report(course, chosen.assignment)
+    print(result.json() if chosen.json else result.html() if chosen.html else result.text())
+    return 0
 
 
 def _print_audit(rows):

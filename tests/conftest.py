@@ -1,4 +1,4 @@
-"""The built book, made once a session for the tests that read its pages."""
+"""What takes long and is made once a session: the built book, and a class that was graded."""
 
 import subprocess
 from pathlib import Path
@@ -16,3 +16,14 @@ def book():
     )
     assert built.returncode == 0, (built.stdout + built.stderr)[-6000:]
     return ROOT / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def rehearsal(tmp_path_factory):
+    """A class with every kind of answer, graded; see ``tests.rehearsal``."""
+    from attnkit.grading import confine
+    from tests.rehearsal import rehearse
+
+    if confine.missing():
+        pytest.skip(f"needs {', '.join(confine.missing())}")
+    return rehearse(tmp_path_factory.mktemp("class"))

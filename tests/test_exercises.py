@@ -1,6 +1,8 @@
 """The checks are graded too: every right answer passes, every known mistake is named."""
 
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,7 @@ from attnkit.checking import judge
 from attnkit.exercises import all_exercises
 
 EXERCISES = all_exercises()
+CHAPTERS = Path(__file__).parents[1] / "chapters"
 SEEDS = (0, 1, 2**63)
 RIGHT = [(e, r.name, r.answer) for e in EXERCISES for r in e.right_answers]
 RIGHT += [(e, "the reference", e.reference) for e in EXERCISES]
@@ -41,6 +44,13 @@ def test_an_exercise_is_complete(exercise):
     assert [p.default for p in reference.parameters.values()] == [
         p.default for p in exercise.signature.parameters.values()
     ]
+
+
+@pytest.mark.parametrize("exercise", [e for e in EXERCISES if e.section], ids=lambda e: e.name)
+def test_the_section_to_reread_is_in_the_chapter(exercise):
+    label, heading = exercise.section
+    text = (CHAPTERS / f"{exercise.chapter}.md").read_text("utf-8")
+    assert re.search(rf"^\({label}\)=\n##+ {re.escape(heading)}$", text, re.MULTILINE)
 
 
 def test_the_exercises_of_the_book_are_there():

@@ -90,6 +90,8 @@ class Exercise:
     groups: dict[str, int] = field(default_factory=dict)
     not_allowed: tuple[str, ...] = ()
     backend: str = "numpy"
+    # The label and the heading of the section to reread; the chapter's beginning if left out.
+    section: tuple[str, str] | None = None
     gradients: tuple[str, ...] = ()
     measure: Callable | None = None
     # A generic wrong answer that is right in this exercise, or a change of the solution that makes
@@ -125,6 +127,12 @@ class Exercise:
     @property
     def heading(self):
         return f"Exercise {self.number}, {self.title}"
+
+    @property
+    def reread(self):
+        """Heading and page of the section of the book to go back to."""
+        label, heading = self.section or ("", "the whole chapter")
+        return heading, f"chapters/{self.chapter}.html#{label}"
 
     @property
     def summary(self):

@@ -10,6 +10,7 @@ from attnkit.checking import exercise, in_single_precision, laws
     reference=notation.attention_cols,
     number="0.1",
     title="From rows to columns",
+    section=("notation-columns", "Rows and columns"),
     points=4,
     minutes=15,
     difficulty=1,

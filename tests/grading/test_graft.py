@@ -7,15 +7,16 @@ import nbformat
 import pytest
 
 from attnkit import notebooks
+from attnkit.exercises import find
+from attnkit.grading.demo_course import hand_in
 from attnkit.grading.graft import Unreadable, answers, graft, read
+from attnkit.grading.hostile import ALL, FILES, Scene, cell
 from tests.course import Course
 
 ASSIGNMENT = "notation"
 ANSWER, CHECK = "attention_cols", "attention_cols_check"
-
-
-def cell(notebook, grade_id):
-    return next(c for c in notebook.cells if c.metadata.nbgrader.grade_id == grade_id)
+# nbgrader itself does not look at a file of another name.
+HANDED_IN = {name: act for name, act in FILES.items() if name != "another file name"}
 
 
 def right():
@@ -27,145 +28,38 @@ def starters():
     return {c.metadata.nbgrader.grade_id: c.source for c in blank.cells}
 
 
-# ------------------------------------------------------------------ what is handed in
-
-
-def duplicated():
-    notebook = right()
-    doubles = [cell(notebook, name) for name in (ANSWER, CHECK, CHECK)]
-    notebook.cells += [nbformat.from_dict(c | {"id": f"again-{i}"}) for i, c in enumerate(doubles)]
-    return notebook
-
-
-def check_deleted():
-    notebook = right()
-    notebook.cells.remove(cell(notebook, CHECK))
-    return notebook
-
-
-def check_emptied():
-    notebook = notebooks.learner(ASSIGNMENT)
-    cell(notebook, CHECK).source = "pass"
-    return notebook
-
-
-def check_retyped():
-    notebook = right()
-    retyped = cell(notebook, CHECK)
-    retyped.cell_type = "markdown"
-    del retyped["outputs"], retyped["execution_count"]
-    return notebook
-
-
-def answer_retyped():
-    notebook = right()
-    retyped = cell(notebook, ANSWER)
-    retyped.cell_type = "raw"
-    del retyped["outputs"], retyped["execution_count"]
-    return notebook
-
-
-def answer_deleted():
-    notebook = right()
-    notebook.cells.remove(cell(notebook, ANSWER))
-    return notebook
-
-
-def reordered():
-    notebook = right()
-    notebook.cells.reverse()
-    return notebook
-
-
-def points_forged():
-    notebook = notebooks.learner(ASSIGNMENT)
-    tags = cell(notebook, CHECK).metadata.nbgrader
-    tags.points, tags.grade, tags.locked = 150, False, False
-    return notebook
-
-
-def check_patched_in_another_cell():
-    notebook = notebooks.learner(ASSIGNMENT)
-    notebook.cells.insert(2, nbformat.v4.new_code_cell("check = lambda *a, **k: None"))
-    return notebook
-
-
-def note_forged():
-    notebook = right()
-    notebook.metadata.note = "<script>forged</script>"
-    return notebook
-
-
-def tags_that_are_no_tags():
-    notebook = right()
-    notebook.cells[0].metadata.nbgrader = ["grade_id"]
-    notebook.cells.append(nbformat.v4.new_code_cell("1", metadata={"nbgrader": {"grade_id": [1]}}))
-    return notebook
-
-
-HANDED_IN = {
-    "right": (right, 4),
-    "blank": (lambda: notebooks.learner(ASSIGNMENT), 0),
-    "duplicated": (duplicated, 4),
-    "check-deleted": (check_deleted, 4),
-    "check-emptied": (check_emptied, 0),
-    "check-retyped": (check_retyped, 4),
-    "answer-retyped": (answer_retyped, 4),
-    "answer-deleted": (answer_deleted, 0),
-    "reordered": (reordered, 4),
-    "points-forged": (points_forged, 0),
-    "check-patched": (check_patched_in_another_cell, 0),
-    "note-forged": (note_forged, 4),
-    "a-page": (lambda: b"<i>no notebook</i>", 0),
-    "no-tags": (tags_that_are_no_tags, 4),
-    "not-json": (lambda: b'{"cells": [', 0),
-    "not-text": (lambda: b"\x89PNG\xff\xfe", 0),
-    "empty": (lambda: b"", 0),
-    "a-list": (lambda: b"[]", 0),
-    "no-cells": (lambda: nbformat.v4.new_notebook(), 0),
-    "another-course": (lambda: notebooks.teacher("soft_attention"), 0),
-}
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """Everything above handed in, with shadowing files beside and a link among it, and graded."""
+    """All that can be wrong with a file, handed in and graded by nbgrader's own command."""
     course = Course(tmp_path_factory.mktemp("course"), ASSIGNMENT)
-    for learner, (notebook, _) in HANDED_IN.items():
-        path = course.hand_in(learner, notebook())
-        (path.parent / "numpy.py").write_text("raise SystemExit('shadowed')")
-    link = course.path("submitted", "a-link")
-    link.parent.mkdir(parents=True)
-    link.symlink_to(course.folder / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb")
+    scene = Scene(find("notation.attention_cols"), course.folder)
+    for name, act in HANDED_IN.items():
+        hand_in(course.path("submitted", name).parent, ASSIGNMENT, act.make(scene))
     course.nbgrader("autograde", ASSIGNMENT)
     course.nbgrader("generate_feedback", ASSIGNMENT)
     return course
 
 
-@pytest.mark.parametrize(("learner", "mark"), [(k, v[1]) for k, v in HANDED_IN.items()])
-def test_every_submission_gets_the_mark_it_deserves(course, learner, mark):
-    assert course.marks(learner) == {CHECK: (mark, 4)}
-    assert course.path("feedback", learner).exists()
-
-
-def test_a_link_is_not_followed(course):
-    assert course.marks("a-link") == {CHECK: (0, 4)}
+@pytest.mark.parametrize("name", HANDED_IN)
+def test_every_submission_gets_the_mark_it_deserves(course, name):
+    assert course.marks(name) == {CHECK: (4 if HANDED_IN[name].keeps == ALL else 0, 4)}
+    assert HANDED_IN[name].says in course.path("feedback", name).read_text()
 
 
 def test_no_file_beside_the_notebook_is_taken_along(course):
-    folder = course.path("autograded", "right").parent
+    folder = course.path("autograded", "modules that shadow others").parent
     assert [path.name for path in folder.iterdir()] == [f"{ASSIGNMENT}.ipynb"]
 
 
 def test_the_feedback_says_what_could_not_be_read(course):
-    page = course.path("feedback", "not-json").read_text()
+    page = course.path("feedback", "broken JSON").read_text()
     assert "What was handed in could not be read" in page
-    assert "could not be read" not in course.path("feedback", "right").read_text()
+    assert "could not be read" not in course.path("feedback", "cells reordered").read_text()
 
 
 def test_no_note_and_no_tag_of_a_learners_is_shown(course):
-    assert "forged" not in course.path("autograded", "note-forged").read_text()
-    page = course.path("autograded", "a-page").read_text()
+    assert "forged" not in course.path("autograded", "note forged").read_text()
+    page = course.path("autograded", "a page").read_text()
     assert "&lt;i&gt;no notebook" in page
     assert "<i>" not in page
 
