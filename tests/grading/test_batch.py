@@ -348,8 +348,10 @@ def test_a_fault_of_ours_is_no_zero(course, grade, monkeypatch, trouble, said):
     once = course.folder / "once"
 
     def judged(assignment, folder):
-        if "bob" in str(folder) or ("eve" in str(folder) and not once.exists()):
-            once.touch()
+        learner = folder.parent.name
+        if learner == "bob" or (learner == "eve" and not once.exists()):
+            if learner == "eve":
+                once.touch()
             trouble(folder)
         return before(assignment, folder)
 
