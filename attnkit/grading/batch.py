@@ -129,9 +129,9 @@ class Course:
             self._release(name)
             book.db.rollback()  # nbgrader wrote through a session of its own
         cells = gradebook.released(book, name)
-        if _lacking(teachers, cells):
+        if not _fit(teachers, cells):
             raise CannotGrade(
-                f"the gradebook does not know all cells of {source}; "
+                f"the gradebook does not know the notebooks and cells in {source}; "
                 f"run: nbgrader generate_assignment {name} --force"
             )
         return Assignment(name, teachers, cells, self.app.config)
@@ -144,10 +144,10 @@ class Course:
             raise CannotGrade(f"{name} was never released and cannot be: {error}") from None
 
 
-def _lacking(teachers, cells):
-    """Whether the gradebook lacks a notebook or a cell of the teacher's."""
-    return any(
-        cell.metadata.nbgrader.grade_id not in cells.get(name, {})
+def _fit(teachers, cells):
+    """Whether the gradebook knows just the teacher's notebooks, and all cells in them."""
+    return teachers.keys() == cells.keys() and all(
+        cell.metadata.nbgrader.grade_id in cells[name]
         for name, notebook in teachers.items()
         for cell in notebook.cells
         if "nbgrader" in cell.metadata

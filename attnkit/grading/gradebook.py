@@ -40,8 +40,10 @@ def _draft(folder):
     """An empty folder, whatever an earlier run that was killed left in it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    yield folder
-    shutil.rmtree(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
 
 
 def released(gradebook, assignment):

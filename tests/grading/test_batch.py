@@ -444,6 +444,12 @@ def test_wrong_arguments_are_explained(course, grade, tmp_path):
     with Gradebook(f"sqlite:///{course.folder}/gradebook.db", "attention") as gradebook:
         gradebook.remove_assignment(ASSIGNMENT)
     complains("run: nbgrader generate_assignment notation --force", ASSIGNMENT)
+    shutil.rmtree(course.folder / "release")
+    assert grade(course, ASSIGNMENT)[0] == 0
+    extra = course.folder / "solutions" / ASSIGNMENT / "extra.ipynb"
+    nbformat.write(right(), extra)
+    complains("run: nbgrader generate_assignment notation --force", ASSIGNMENT)
+    extra.unlink()
     (course.folder / "nbgrader_config.py").write_text("c = get_config()\n")
     complains("sets no ATTNKIT_SEED", ASSIGNMENT)
     for bad in (["--jobs", "0"], ["--force", "--resume"], []):
@@ -472,7 +478,7 @@ def test_a_line_for_each_learner_and_a_summary(course, capsys):
         "0.0",
         "4.0",
         "graded",
-        "0 of 1 checks right; attention_cols: not yet",
+        "0 of 1 checks right; attention_cols: what you return has shape (4, 3); wanted is (6, 3)",
     ]
     assert lines[-1].startswith("1 submissions: 1 graded")
 
