@@ -180,8 +180,12 @@ class Trial:
         found = difference(value, self.wanted.of_any_value(), parts)
         if found:
             return found
-        measure = plain(exercise.measure(copy.deepcopy(value), **copy.deepcopy(self.arguments)))
-        return difference(measure, self.measured, what=inspect.getdoc(exercise.measure))
+        what = inspect.getdoc(exercise.measure)
+        try:
+            measure = exercise.measure(copy.deepcopy(value), **copy.deepcopy(self.arguments))
+        except Exception:  # the reference's value can be measured, or there would be no paper
+            return Difference("value", f"{what} cannot be computed")
+        return difference(plain(measure), self.measured, what=what)
 
 
 @dataclass

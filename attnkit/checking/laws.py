@@ -194,7 +194,10 @@ def causal(*names, axis, output_axis, part=_whole):
 
 
 def finite_gradients(*names, part=_whole):
-    """Through torch, the sum of the output has finite gradients in the named arguments."""
+    """Through torch, the sum of the output has finite gradients in the named arguments.
+
+    For a reference: it gives tensors to the answer. An exercise names its ``gradients`` instead.
+    """
 
     def broken(answer, arguments, rng, close):
         import torch

@@ -188,7 +188,7 @@ class Learner:
         """Run a cell."""
         with self._may_be_lost():
             self._send("cell", source)
-            return self._reply(replies.of_cell)
+            return self._reply(replies.of_cell, wire.LARGEST)
 
     def call(self, function, backend, gradients, calls):
         """The reply to each call, (arguments by name, how many of them are given by place).
@@ -198,7 +198,7 @@ class Learner:
         with self._may_be_lost():
             self._send("calls", function, backend, list(gradients), [list(call) for call in calls])
             for _ in calls:
-                reply = self._reply(replies.of_call)
+                reply = self._reply(replies.of_call, replies.VALUE)
                 yield reply
                 if isinstance(reply, replies.Late):
                     return
@@ -239,11 +239,12 @@ class Learner:
         except TimeoutError:
             raise Gone from None
 
-    def _reply(self, form):
+    def _reply(self, form, largest):
         """The next reply. Code that takes too long is told to stop, and ended if it does not."""
         patience = _Patience(self)
         number, self.replies = self.replies, self.replies + 1
-        reply = form(wire.receive(self.source, wait=patience.wait), number)
+        message = wire.receive(self.source, wait=patience.wait, largest=largest)
+        reply = form(message, number)
         is_late = isinstance(reply, replies.Late)
         if is_late and not patience.told_to_stop:
             raise wire.Broken("it was not told to stop")

@@ -15,7 +15,9 @@ from attnkit.grading import wire
 TEXT, MESSAGE, NAME = 100_000, 1000, 100  # characters
 PICTURE = 2_000_000  # bytes
 SHOWN, PARTS = 20, 32  # outputs of one cell, members of one tuple
-ARRAY = wire.LARGEST // 2  # bytes
+ARRAY = 4 * 2**20  # bytes
+# Of a reply to a call, in bytes: the judge keeps those of an exercise until it has judged them.
+VALUE = 2 * ARRAY
 
 
 @dataclass(frozen=True)

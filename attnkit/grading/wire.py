@@ -71,11 +71,11 @@ def send(descriptor, value, *, wait=None):
             raise Broken(f"the other side is gone: {error.strerror}") from None
 
 
-def receive(descriptor, *, wait=None):
+def receive(descriptor, *, wait=None, largest=LARGEST):
     """Read one message."""
     (size,) = struct.unpack("<I", _read(descriptor, 4, wait))
-    if size > LARGEST:
-        raise Broken(f"a message of {size:,} bytes; at most {LARGEST:,} are read")
+    if size > largest:
+        raise Broken(f"a message of {size:,} bytes; at most {largest:,} are read")
     return unpack(_read(descriptor, size, wait))
 
 

@@ -49,6 +49,18 @@ def test_a_law_costs_the_group_whose_case_breaks_it():
     assert (verdict.kind, verdict.law, verdict.earned) == ("law", "never with a scale", 3)
 
 
+def test_laws_are_tried_in_each_group_that_is_right_so_far():
+    plain = Law(
+        "never without a scale",
+        lambda answer, arguments, rng, close: "seen" * (arguments.keys() == {"Q", "K"}),
+    )
+    verdict = judge(
+        replace(EXERCISE, laws=[plain]), lambda *args, **kw: scores(*args, **kw, scale=2)
+    )
+    assert [right for _, _, right in verdict.groups] == [False, False, True]
+    assert verdict.earned == 0
+
+
 def test_without_groups_it_is_all_or_nothing():
     verdict = judge(
         replace(EXERCISE, groups={}, cases=[replace(case, group="") for case in EXERCISE.cases]),

@@ -60,6 +60,11 @@ def test_nothing_else_is_taken_for_one(source):
     assert shortcuts.in_sources([source], SOFTMAX) == ""
 
 
+def test_a_function_inside_of_another_hides_nothing():
+    elsewhere = "def softmax_jacobian(scores):\n    def softmax(x): return x\n    return softmax"
+    assert shortcuts.in_sources(["from torch import softmax", elsewhere], SOFTMAX)
+
+
 def test_an_exercise_that_allows_all_looks_for_nothing():
     assert shortcuts.in_sources(USES, replace(SOFTMAX, not_allowed=())) == ""
 

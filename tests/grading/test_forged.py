@@ -33,7 +33,8 @@ def softmax(scores, axis=-1):
     return e / e.sum(axis=axis, keepdims=True)
 """
 
-OF_CALLS = {
+# No replies to a call, or not now; and replies that only are no right answer.
+MALFORMED = {
     "nothing": "forge()",
     "no such kind": "forge('passed')",
     "a kind that is no text": "forge(7)",
@@ -62,13 +63,16 @@ OF_CALLS = {
     "no list": "forge(raw=wire.pack('text'))",
     "a frame of text": "forge(raw=struct.pack('<I', 5) + b'\\xa4text')",
     "a frame of dots": "forge(raw=struct.pack('<I', 5) + b'.....')",
-    "half a frame": "forge(raw=struct.pack('<I', 10_000) + b'half')",
+    "half a frame": "forge(raw=struct.pack('<I', 100) + b'half')",
     "a frame too large": "forge(raw=struct.pack('<I', 2**31) + b'much')",
+    "a value too large": "forge('value', np.ones(2**21), [])",
     "an extension": "forge(raw=struct.pack('<I', 4) + b'\\xc7\\x01\\x05x')",
     "twice": "forge('value', scores, []); forge('value', scores, [])",
     "early": "forge('value', scores, [], ahead=5)",
     "many early": "[forge('value', scores, [], ahead=i) for i in range(200)]",
-    "late again": "forge('late', None)",
+    "late without being told to stop": "forge('late', None)",
+}
+WELL_FORMED = {
     "missing": "forge('missing')",
     "a function that is gone": "forge('raised', 'NotImplementedError', '', None)",
     "an array of another shape": "forge('value', np.ones((2, 2, 2)), [])",
@@ -92,23 +96,40 @@ OF_CELLS = {
     "an error that is none": "forge('ran', '', '', [], ['a b', 'c'])",
     "an error without a message": "forge('ran', '', '', [], ['E'])",
     "a reply to a call": "forge('value', np.ones(3), [])",
-    "twice": "forge('ran', '', '', [], None); forge('ran', '', '', [], None)",
 }
 
 
-@pytest.mark.parametrize("name", OF_CALLS)
+GONE = "your code ended the process it ran in"
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_reply_to_a_call_ends_the_process(judged, name):
+    first, second = judged(FORGER + ANSWER.replace("FORGED", MALFORMED[name])).verdicts
+    assert first.earned == 0
+    assert first.message.startswith(GONE)
+    assert second.passed
+
+
+@pytest.mark.parametrize("name", WELL_FORMED)
 def test_a_forged_reply_to_a_call_is_a_wrong_answer(judged, name):
-    first, second = judged(FORGER + ANSWER.replace("FORGED", OF_CALLS[name])).verdicts
+    first, second = judged(FORGER + ANSWER.replace("FORGED", WELL_FORMED[name])).verdicts
     assert first.earned == 0
     assert second.passed
 
 
 @pytest.mark.parametrize("name", OF_CELLS)
-def test_a_forged_reply_to_a_cell_costs_what_the_cell_defines(judged, name):
-    answer = ANSWER.replace("FORGED", "")
-    first, second = judged(FORGER + answer + OF_CELLS[name]).verdicts
-    assert first.earned == 0
-    assert second.passed
+def test_a_malformed_reply_to_a_cell_costs_what_the_cell_defines(judged, name):
+    result = judged(FORGER + ANSWER.replace("FORGED", "") + OF_CELLS[name])
+    (error,) = result.notebook.cells[1].outputs
+    assert error.evalue.startswith(GONE)
+    assert [verdict.passed for verdict in result.verdicts] == [False, True]
+
+
+def test_a_second_reply_to_a_cell_is_not_taken_for_the_reply_to_the_next(judged):
+    twice = "[forge('ran', 'forged text', '', [], None) for _ in range(2)]"
+    result = judged(FORGER + ANSWER.replace("FORGED", "") + twice)
+    jacobian = result.notebook.cells[3]
+    assert "forged text" not in str(jacobian.outputs)
 
 
 def test_the_forger_can_forge(judged):

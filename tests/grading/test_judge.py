@@ -8,10 +8,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbgrader.utils import determine_grade
 
 from attnkit.exercises import find
 from attnkit.grading import confine, judge
 from attnkit.grading.hostile import ALL, ANSWERS, OTHERS, Scene
+from tests.grading.conftest import LIMITS
 
 if confine.missing():
     pytest.skip(f"needs {', '.join(confine.missing())}", allow_module_level=True)
@@ -160,3 +162,40 @@ def test_a_call_of_the_library_earns_nothing_unless_the_teacher_says_so(judged, 
     assert first.message.startswith("your answer uses `torch.softmax`, which already is what")
     assert second.passed
     assert judged(TORCHS, library_calls=True).verdicts[0].passed
+
+
+# ------------------------------------------------------------------ partial credit
+
+
+def scores_answered(scale):
+    notebook = notebooks.teacher("soft_attention")
+    cells = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells}
+    name = "multiplicative_scores"
+    cells[name].source = (
+        "def multiplicative_scores(Q, K, W=None, scaled=False):\n"
+        "    S = (Q if W is None else Q @ W.T) @ np.swapaxes(K, -1, -2)\n"
+        f"    return S / {scale} if scaled else S"
+    )
+    notebook.cells = [cells["imports"], cells[name], cells[f"{name}_check"]]
+    return notebook
+
+
+@pytest.mark.parametrize(
+    ("scale", "points"), [("K.shape[-1] ** 0.5", 4), ("K.shape[-1]", 3), ("undefined", 3)]
+)
+def test_nbgrader_reads_the_points_that_are_earned(scale, points):
+    judged = judge.judge(scores_answered(scale), seed=3, limits=LIMITS)
+    assert judged.verdicts[0].earned == points
+    assert determine_grade(judged.notebook.cells[-1]) == (points, 4)
+
+
+def test_the_hidden_cases_decide():
+    """Who knows the visible cases by heart has learnt nothing."""
+    exercise = find("soft_attention.multiplicative_scores")
+    known = [
+        float(exercise.arguments(index, seed=0)["K"].sum()) for index in range(len(exercise.cases))
+    ]
+    scale = f"(K.shape[-1] ** 0.5 if np.any(np.isclose(K.sum(), {known})) else 7)"
+    (verdict,) = judge.judge(scores_answered(scale), seed=3, limits=LIMITS).verdicts
+    assert verdict.earned == 3
+    assert not verdict.passed

@@ -59,6 +59,8 @@ def descend(w, X, y, steps):
 
 def loss(value, w, X, y, steps):
     """the loss of your weights"""
+    if np.isnan(value[0]).all():
+        raise ZeroDivisionError("what some decompositions do with NaN")
     return np.mean((X @ value[0] - y) ** 2)
 
 
@@ -100,6 +102,7 @@ TRAIN = {
     "lies": "    return w, torch.zeros(steps, dtype=w.dtype)",
     "untrained and honest": "    return w, ((X @ w - y) ** 2).mean().repeat(steps)",
     "weights alone": "    return w",
+    "not a number": "    return w * np.nan, torch.zeros(steps, dtype=w.dtype)",
     "lists": STEP + "    return w.detach().tolist(), losses",
 }
 
@@ -157,6 +160,7 @@ def test_values_and_gradients_are_judged(verdict, answer, kind, words):
         ("right", "passed", ""),
         ("lies", "value", "the loss of your weights is"),
         ("untrained and honest", "value", "the loss of your weights is"),
+        ("not a number", "value", "the loss of your weights cannot be computed"),
         ("weights alone", "type", "wanted is a tuple of arrays: (weights, losses)"),
         ("lists", "type", "`weights` is a list"),
     ],
