@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from nbgrader.utils import determine_grade
 
+from attnkit import notebooks
 from attnkit.exercises import find
 from attnkit.grading import confine, judge
 from attnkit.grading.hostile import ALL, ANSWERS, OTHERS, Scene
