@@ -9,12 +9,16 @@ def page_name(request):
     return request.module.PAGE
 
 
-@pytest.fixture(params=[1280, 390])
-def page(request, browser, site, page_name):
-    """The PAGE, at the width of a desk and of a phone; it must stay quiet and at home."""
-    with browser.new_context(
-        viewport={"width": request.param, "height": 900}, has_touch=True
-    ) as context:
+@pytest.fixture
+def width():
+    """That of a phone: what fits there fits on a desk, and takes a finger as well as a mouse."""
+    return 390
+
+
+@pytest.fixture
+def page(browser, site, page_name, width):
+    """The PAGE; it must stay quiet and at home."""
+    with browser.new_context(viewport={"width": width, "height": 900}, has_touch=True) as context:
         page = context.new_page()
         page.set_default_timeout(10_000)
         faults = []

@@ -19,6 +19,11 @@ def page_name(request):
     return request.param
 
 
+@pytest.fixture(params=[1280, 390])
+def width(request):
+    return request.param
+
+
 def test_question_comes_first(page):
     """Each box states its question before anything in it takes a hand, and hides the answer."""
     for demo in boxes(page):
