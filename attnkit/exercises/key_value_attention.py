@@ -7,7 +7,7 @@ from attnkit.checking import Question, exercise, in_single_precision, laws
 
 SOFTMAX = '''\
 def softmax(scores):
-    """Weights that add to one along the last axis, at any size of the scores: exercise 3.1."""
+    """Weights that add to one along the last axis: the answer to exercise 3.1."""
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 '''
@@ -94,7 +94,8 @@ def key_value_attention(Q, K, V=None):
 
     ```python
     for m in range(M):
-        weights[m] = softmax(np.array([K[n] @ Q[m] for n in range(N)]) / np.sqrt(Dk))
+        scores = np.array([K[n] @ Q[m] for n in range(N)])
+        weights[m] = softmax(scores / np.sqrt(Dk))
         read[m] = sum(weights[m, n] * V[n] for n in range(N))
     ```
 
@@ -420,10 +421,12 @@ def write_by_content(memory, query, strength, erase, add):
     Return the tuple `(written, weights)`. In a loop:
 
     ```python
-    weights = softmax(strength * np.array([cosine(memory[n], query) for n in range(N)]))
+    cosines = np.array([cosine(memory[n], query) for n in range(N)])
+    weights = softmax(strength * cosines)
     for n in range(N):
         for d in range(D):
-            written[n, d] = memory[n, d] * (1 - weights[n] * erase[d]) + weights[n] * add[d]
+            kept = memory[n, d] * (1 - weights[n] * erase[d])
+            written[n, d] = kept + weights[n] * add[d]
     ```
 
     `softmax(scores)` is given and works along the last axis. There may be batch axes in front of

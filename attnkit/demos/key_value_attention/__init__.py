@@ -24,7 +24,7 @@ class SoftDictionary(Demo):
     """
 
     _esm = module(FOLDER / "soft_dictionary.js")
-    _heights = traitlets.Tuple((46.5, 66.5)).tag(sync=True)
+    _heights = traitlets.Tuple((46.5, 73)).tag(sync=True)
     places = Reals((4, 2), -4, 4, [[-2.4, 2.2], [2.2, 2.4], [-2.2, -2.2], [2.6, -1.8]])
     colours = Reals(
         (4, 3), 0, 99, [[0.9, 0.1, 0.1], [1.0, 0.9, 0.2], [0.1, 0.5, 0.2], [0.3, 0.6, 1]]

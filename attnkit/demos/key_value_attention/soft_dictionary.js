@@ -130,7 +130,9 @@ function build({ stage, side, change, state }) {
   const shares = discs(picture);
   const keyLayer = svg("g");
   const valueLayer = svg("g", { "aria-hidden": "true" });
-  const values = pool(valueLayer, () => svg("path", { class: "attn-curve", d: "M0-9L9 0L0 9L-9 0Z" }));
+  const values = pool(valueLayer, () =>
+    svg("path", { class: "attn-curve", d: "M0-9L9 0L0 9L-9 0Z" }),
+  );
   const keys = pool(keyLayer, (i) =>
     handle(picture, {
       role: "key",
@@ -185,7 +187,10 @@ function build({ stage, side, change, state }) {
     keys(now.places.length).forEach((key, i) => key.show(now.places[i]));
     values(now.places.length).forEach((value, i) => {
       const [px, py] = picture.at(now.places[i]);
-      set(value, { transform: `translate(${px + 17},${py - 15})`, style: `fill:${css(now.colours[i])}` });
+      set(value, {
+        transform: `translate(${px + 17},${py - 15})`,
+        style: `fill:${css(now.colours[i])}`,
+      });
     });
     shares.show(now.places, found.weights);
     set(ground, { href: landscape(now) });
@@ -195,14 +200,18 @@ function build({ stage, side, change, state }) {
       names,
       found.weights,
       now.colours.map((value) =>
-        html("span", { class: "attn-swatch", style: `background:${css(value)}` }),
+        html("span", {
+          class: "attn-swatch", style: `background:${css(value)}`,
+          role: "img", "aria-label": showPoint(value),
+        }),
       ),
     );
     set(swatch, { style: `background:${css(found.read)}` });
     colour.textContent = showPoint(found.read);
-    const near = Math.max(...found.read.map((part, c) => Math.abs(part - now.colours[found.winner][c])));
+    const there = now.colours[found.winner];
+    const gap = Math.max(...found.read.map((part, c) => Math.abs(part - there[c])));
     return {
-      sentence: fill(near < 0.005 ? WORDS.stored : WORDS.mixed, {
+      sentence: fill(gap < 0.005 ? WORDS.stored : WORDS.mixed, {
         winner: names[found.winner],
         weight: show(found.weights[found.winner]),
         read: showPoint(found.read),
@@ -212,20 +221,21 @@ function build({ stage, side, change, state }) {
   };
 }
 
-function numbers({ places: keys, colours: values, query, strength }, { scores, weights, read, paint }, names) {
+function numbers({ places, colours, query, strength }, result, names) {
   const words = WORDS.table;
+  const { scores, weights } = result;
   const row = (name, numbers) => [name, ...numbers.map((number) => show(number, 4))];
   return [
     {
       caption: words.entries,
       head: words.entry,
-      rows: names.map((name, i) => row(name, [...keys[i], scores[i], weights[i], ...values[i]])),
+      rows: names.map((name, i) => row(name, [...places[i], scores[i], weights[i], ...colours[i]])),
     },
     { caption: words.places, head: words.placed, rows: [row(WORDS.query, query)] },
     {
       caption: words.colours,
       head: words.coloured,
-      rows: [row(WORDS.read, read), row(WORDS.paint, paint)],
+      rows: [row(WORDS.read, result.read), row(WORDS.paint, result.paint)],
     },
     {
       caption: words.single,
