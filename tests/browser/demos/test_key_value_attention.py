@@ -31,7 +31,7 @@ def writes_rightly(demo, button, erase, add):
     K, V, weights, _, paint = entries(demo)
     demo.get_by_role("button", name=button).click()
     new_K, new_V, new_weights, _, _ = entries(demo)
-    wanted = kv.erase_add(V, weights, np.full(3, erase), add * paint)
+    wanted = kv.erase_add(V, weights, np.full(3, float(erase)), add * paint)
     np.testing.assert_allclose(new_V, wanted, atol=3e-4)
     assert np.array_equal(new_K, K)
     assert np.array_equal(new_weights, weights)
