@@ -14,8 +14,14 @@ PAGES = [ROOT / "index.md", *sorted(FOLDER.glob("[!_]*.md"))]
 CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M | re.S)
 
 # Of the inventory of the notes' ideas, those that the chapter has to place.
-CONCEPTS = {"soft_attention": range(32, 53)}
-ERRATA = {"soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48)}
+CONCEPTS = {
+    "soft_attention": range(32, 53),
+    "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
+}
+ERRATA = {
+    "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
+    "key_value_attention": (14,),
+}
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 

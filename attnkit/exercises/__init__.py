@@ -7,7 +7,11 @@ import sys
 
 from attnkit.checking import CheckFailed, Exercise, Question, judge
 
-CHAPTERS = ("notation", "soft_attention")
+CHAPTERS = (
+    "notation",
+    "soft_attention",
+    "key_value_attention",
+)
 
 
 def of_chapter(chapter):
