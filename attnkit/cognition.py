@@ -121,7 +121,7 @@ def _wider(name, value, arguments):
 
 
 @takes("features (..., H, W)", centre=positive, surround=_wider)
-def centre_surround(features, centre=2.0, surround=12.0):
+def centre_surround(features, centre, surround):
     r"""How much each place differs from what is around it, lighter or darker alike.
 
     .. math:: d = \bigl| \mathrm{blur}(f, \sigma_c) - \mathrm{blur}(f, \sigma_s) \bigr|

@@ -87,7 +87,7 @@ def test_contrast_is_the_same_for_the_negative(rng):
     contrast = cog.centre_surround(maps, 1.0, 4.0)
     close(contrast, cog.centre_surround(1 - maps, 1.0, 4.0))
     close(contrast, np.abs(cog.blur(maps, 1.0) - cog.blur(maps, 4.0)))
-    close(cog.centre_surround(np.full((H, W), 0.7)), np.zeros((H, W)))
+    close(cog.centre_surround(np.full((H, W), 0.7), 2.0, 12.0), np.zeros((H, W)))
 
 
 def test_promote_finds_scipys_peaks(rng):
