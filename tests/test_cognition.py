@@ -10,6 +10,7 @@ from scipy import ndimage
 
 from attnkit import cognition as cog
 from attnkit.data import cognition as data
+from attnkit.exercises.cognition import scanpath
 
 F, H, W = 4, 17, 23  # all different, so that a wrong axis cannot hide
 EIGHT = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]], bool)
@@ -182,6 +183,19 @@ def test_one_softmax_is_not_a_gate(rng):
     x = torch.tensor([[0.0], [4.0]], requires_grad=True, dtype=torch.float64)
     (gradient,) = torch.autograd.grad(cog.attention_pool(x, 1.0)[0].sum(), x)
     assert gradient.min() < 0
+
+
+# ------------------------------------------------------------------ the exercise
+
+
+def test_what_the_exercise_gives_is_what_the_module_has(rng):
+    given = {"np": np}
+    exec(scanpath.given, given)
+    maps = rng.normal(size=(F, H, W))
+    for sigma in (0.7, 3.0):
+        close(given["blur"](maps, sigma), cog.blur(maps, sigma))
+    maps = np.stack([*np.abs(maps), np.zeros((H, W))])
+    close(given["promote"](maps), cog.promote(maps))
 
 
 # ------------------------------------------------------------------ every function

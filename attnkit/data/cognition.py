@@ -34,14 +34,14 @@ def search_display(n, kind, rng):
     return np.hstack([places, looks]).astype(int)
 
 
-def drawn(bars):
-    """The bars as a picture ``(SIDE, SIDE, 3)`` with numbers from 0 to 1."""
+def drawn(bars, blue_ink=BLUE):
+    """The bars on paper as a picture ``(SIDE, SIDE, 3)`` with numbers from 0 to 1."""
     image = np.empty((SIDE, SIDE, 3))
     image[:] = PAPER
     for row, column, blue, lying in bars:
         high, wide = (HALF_WIDTH, HALF_LENGTH) if lying else (HALF_LENGTH, HALF_WIDTH)
         place = np.s_[row - high : row + high + 1, column - wide : column + wide + 1]
-        image[place] = BLUE if blue else VERMILLION
+        image[place] = blue_ink if blue else VERMILLION
     return image
 
 
