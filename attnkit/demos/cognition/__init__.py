@@ -22,7 +22,7 @@ class OddOneOut(Demo):
     """
 
     _esm = module(FOLDER / "odd_one_out.js")
-    _heights = traitlets.Tuple((52.0, 62.0)).tag(sync=True)
+    _heights = traitlets.Tuple((56.5, 82.0)).tag(sync=True)
     seed = traitlets.Int(1, min=0, max=2**31 - 1).tag(sync=True)
     times = traitlets.List(traitlets.Float(min=0), maxlen=12).tag(sync=True)
     right = traitlets.List(traitlets.Bool(), maxlen=12).tag(sync=True)
@@ -35,6 +35,6 @@ class FromMeanToMax(Demo):
     """
 
     _esm = module(FOLDER / "from_mean_to_max.js")
-    _heights = traitlets.Tuple((44.0, 58.0)).tag(sync=True)
+    _heights = traitlets.Tuple((47.5, 63.5)).tag(sync=True)
     x = Reals((4, 3), -2, 2, [[1.6, -0.4, 0.2], [0.3, 1.2, -1.1], [-0.8, 1.0, 0.1], [-1.4, 0, 1.3]])
     beta = Reals((), -50, 100, 0.0)

@@ -7,10 +7,10 @@ import {
 const CELLS = 4;
 const CHANNELS = 3;
 const BETAS = [-50, -20, -10, -5, -2, -1, -0.5, 0, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
-// In one picture: values from -2 to 2 above, and from -4 to -2.6 the weights below them.
+// In one picture: the values above, and below them weights from 0, at the floor, to 1.
 const VALUES = [-2, 2];
-const FLOOR = -3.7;
-const UNIT = 1;
+const FLOOR = -4.2;
+const UNIT = 1.5;
 
 const WORDS = {
   title: "From mean to max",
@@ -29,6 +29,7 @@ const WORDS = {
     "Columns below: the weights. Outlined marks: the gradient, how the pooled value answers to the " +
     "cell.",
   sentence: "At β = {beta} the channels look most at {cells}: {count} of {all} cells.",
+  equal: "At β = 0 all cells of a channel count alike: the pooled value is the mean.",
   readings: "What is pooled",
   head: ["channel", "pooled", "mean", "max"],
   values: "Values",
@@ -78,12 +79,18 @@ const across = (cell, channel) => channel * (CELLS + 1) + cell + 0.5;
 function build({ stage, side, change, state }) {
   const picture = plane({
     label: WORDS.stage, width: 400, height: 430, margin: 24,
-    x: [0, CHANNELS * (CELLS + 1) - 1], y: [-4.2, 2.4],
+    x: [0, CHANNELS * (CELLS + 1) - 1], y: [-4.9, 2.4],
   });
   const back = svg("g", { "aria-hidden": "true" });
   const marks = svg("g", { "aria-hidden": "true" });
   const handles = svg("g");
   picture.node.append(back, marks, handles);
+  for (const weight of [0, 1]) {
+    const [px, py] = picture.at([0, FLOOR + UNIT * weight]);
+    const tick = svg("text", { class: "attn-tick", x: px - 12, y: py + 4 });
+    tick.textContent = weight;
+    back.append(tick);
+  }
   const make = (tag, className) => {
     const node = svg(tag, { class: className });
     marks.append(node);
@@ -151,7 +158,7 @@ function build({ stage, side, change, state }) {
       const [x0, top] = picture.at([at - 0.3, FLOOR + UNIT * result.weights[n][c]]);
       const [x1, bottom] = picture.at([at + 0.3, FLOOR]);
       set(weight, { x: x0, y: top, width: x1 - x0, height: bottom - top });
-      const reached = clamp(result.gradient[n][c], [-0.5, 1.3]);
+      const reached = clamp(result.gradient[n][c], [-0.4, 1.2]);
       const [, level] = picture.at([at, FLOOR + UNIT * reached]);
       set(gradient, { x: x0 - 3, y: level - 2, width: x1 - x0 + 6, height: 4 });
     }
@@ -166,7 +173,7 @@ function build({ stage, side, change, state }) {
     readings.replaceChildren(table(summary));
     const looks = result.most.map((n) => indexed("x", n));
     return {
-      sentence: fill(WORDS.sentence, {
+      sentence: fill(now.beta ? WORDS.sentence : WORDS.equal, {
         beta: String(now.beta).replace("-", "−"),
         cells: looks.join(", "),
         count: new Set(looks).size,

@@ -9,7 +9,7 @@ const WORDS = {
     "Find the bar that is upright and vermillion, the only one of its kind: is it in the left or in " +
     "the right half? Twelve displays, of two kinds. Will 25 bars take you longer than 9?",
   again: "Other displays",
-  stage: "A display of bars to search in, and below it the results",
+  stage: "A display of bars to search in",
   idle: "Show display {trial} of 12",
   waiting: "Look at the cross.",
   searching: "Upright and vermillion: left or right?",
@@ -268,10 +268,10 @@ export function compute({ seed, times, right }) {
   };
 }
 
-// A small chart at a corner of the drawing: marks and lines over the number of bars.
-function chart(title, x) {
-  const [width, height] = [150, 110];
-  const node = svg("g", { transform: `translate(${x} 452)`, "aria-hidden": "true" });
+// A small chart: marks and lines over the number of bars.
+function chart(title) {
+  const [width, height] = [240, 110];
+  const node = svg("svg", { viewBox: "-40 -28 300 160", "aria-hidden": "true" });
   const heading = svg("text", { class: "attn-tick", x: width / 2, y: -12 });
   heading.textContent = title;
   const across = (n) => ((n - 5) / 24) * width;
@@ -311,23 +311,21 @@ function chart(title, x) {
 const SCALE = 400 / SIDE;
 
 function build({ stage, side, change, state }) {
-  const node = svg("svg", { viewBox: "0 0 400 590", role: "group", "aria-label": WORDS.stage });
+  const node = svg("svg", { viewBox: "0 0 400 400", role: "group", "aria-label": WORDS.stage });
   const frame = svg("rect", { class: "attn-frame", x: 1, y: 1, width: 398, height: 398 });
   const middle = svg("path", { class: "attn-grid", d: "M200 0V12M200 388V400" });
   const bars = svg("g");
   const cross = svg("text", { class: "attn-cross", x: 200, y: 212 });
   cross.textContent = WORDS.cross;
   const path = svg("g", { "aria-hidden": "true" });
-  const charts = [chart(WORDS.yours, 34), chart(WORDS.model, 240)];
-  node.append(frame, middle, bars, path, cross, ...charts.map((one) => one.node));
-  stage.append(node);
+  const charts = [chart(WORDS.yours), chart(WORDS.model)];
+  node.append(frame, middle, bars, path, cross);
 
   const next = html("button", { type: "button" });
   const halves = ["left", "right"].map((name) => html("button", { type: "button" }, WORDS[name]));
-  side.append(
-    html("div", { class: "attn-buttons" }, next),
-    html("div", { class: "attn-buttons" }, ...halves),
-  );
+  const buttons = (...nodes) => html("div", { class: "attn-buttons" }, ...nodes);
+  stage.append(buttons(next), node, buttons(...halves));
+  side.append(...charts.map((one) => one.node));
 
   // Of one search: idle, then waiting (the cross), then searching since `started`.
   let phase = "idle";
@@ -357,16 +355,14 @@ function build({ stage, side, change, state }) {
   });
   halves.forEach((button, i) => button.addEventListener("click", () => answer(i === 0)));
   node.addEventListener("pointerdown", (event) => {
-    const { left, width, top } = frame.getBoundingClientRect();
-    if (event.clientY < top + width) answer(event.clientX < left + width / 2);
+    const { left, width } = frame.getBoundingClientRect();
+    answer(event.clientX < left + width / 2);
   });
-  for (const place of [stage, side]) {
-    place.addEventListener("keydown", (event) => {
-      if (phase !== "searching" || !["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-      event.preventDefault();
-      answer(event.key === "ArrowLeft");
-    });
-  }
+  stage.addEventListener("keydown", (event) => {
+    if (phase !== "searching" || !["ArrowLeft", "ArrowRight"].includes(event.key)) return;
+    event.preventDefault();
+    answer(event.key === "ArrowLeft");
+  });
 
   let shown = "";
   return (now) => {
