@@ -395,7 +395,7 @@ function build({ stage, side, change, state }) {
       cross.textContent = phase === "waiting" ? WORDS.cross : "";
       path.replaceChildren(...(trial && !searching ? shownPath(trial) : []));
       next.textContent = count === TRIALS ? WORDS.over : fill(WORDS[phase], { trial: count + 1 });
-      for (const button of halves) button.toggleAttribute("disabled", !searching);
+      for (const button of halves) set(button, { "aria-disabled": String(!searching) });
       set(next, { "aria-disabled": String(phase !== "idle" || count === TRIALS) });
     };
     drawn();
