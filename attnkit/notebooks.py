@@ -18,6 +18,7 @@ from attnkit.exercises import CHAPTERS, of_chapter
 
 TITLES = {
     "notation": "Notation",
+    "cognition": "Attention in the mind",
     "soft_attention": "Soft attention",
     "key_value_attention": "Key-value attention",
 }

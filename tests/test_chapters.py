@@ -15,10 +15,12 @@ CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M
 
 # Of the inventory of the notes' ideas, those that the chapter has to place.
 CONCEPTS = {
+    "cognition": range(1, 16),
     "soft_attention": range(32, 53),
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
 }
 ERRATA = {
+    "cognition": (33, 34, 35),
     "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
     "key_value_attention": (14,),
 }

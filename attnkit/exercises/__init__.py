@@ -9,6 +9,7 @@ from attnkit.checking import CheckFailed, Exercise, Question, judge
 
 CHAPTERS = (
     "notation",
+    "cognition",
     "soft_attention",
     "key_value_attention",
 )

@@ -78,9 +78,9 @@ def test_tab_reaches_everything(page):
 def test_print_shows_every_demo(page):
     """What was never scrolled to is printed too."""
     page.wait_for_function(
-        """count => {
+        """() => {
              dispatchEvent(new Event("beforeprint"));
-             return document.querySelectorAll(".attn-demo svg").length === count;
-           }""",
-        arg=page.locator(".attn-demo").count(),
+             return [...document.querySelectorAll(".attn-demo")].every(
+               (demo) => demo.querySelector("svg"));
+           }"""
     )
