@@ -117,7 +117,7 @@ def alignment_score(weights, aligned, steps):
     :raises TypeError, ValueError: naming the argument, for input of another kind
 
     Source: Och and Ney's alignment error rate for one sure link a step; the soft form is that of
-    Tu et al. (2016), section 5.
+    Tu et al. (2016).
 
     >>> import numpy as np
     >>> weights = np.array([[0.1, 0.9], [0.6, 0.4]])

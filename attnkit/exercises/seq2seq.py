@@ -680,6 +680,27 @@ def _(weights, aligned, steps):
 
 # --------------------------------------------------------------------------- written
 
+two_problems_two_cures = Question(
+    name="two_problems_two_cures",
+    title="One problem, two cures",
+    points=4,
+    prompt="""An encoder-decoder squeezes its source into one vector $C$. People complain that $C$
+is too small for a long source, and that every output gets the same $C$. In four to six sentences:
+say why the two complaints can be called one, name two different cures and say what each of them
+gives, and say which one helps when sources become ten times as long, and why.""",
+    answer="""Both complaints are about one design: everything that the decoder learns of the
+source passes through one vector whose size does not depend on the source. One cure is a larger $C$:
+it gives room. The other is a context $c_t$ for each step, a weighted average of encoder states that
+are all kept: it gives an address, so that each output reads what it needs. When sources become ten
+times as long, a $C$ of any fixed size is ten times as crowded, whereas the number of kept states
+grows with the source by itself; so the context a step helps, and a larger $C$ only moves the limit.
+What it costs is that every step has to score all states.""",
+    scheme="""- 1 point: both come from the one fixed vector between encoder and decoder.
+- 1 point: room (a larger summary) and address (a context a step) are told apart.
+- 1 point: the context a step, since what is kept grows with the source.
+- 1 point: a fixed size, however large, only moves the limit (not "attention is better").""",
+)
+
 right_but_pointing_elsewhere = Question(
     name="right_but_pointing_elsewhere",
     title="Right, and pointing elsewhere",

@@ -5,7 +5,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from attnkit.plots import DIAMOND, INK, KEY, LINE, MUTED, QUERY, ROUND, SQUARE, VALUE, WIDTH
+from attnkit.plots import DIAMOND, INK, KEY, LINE, MUTED, ROUND, SQUARE, VALUE, WIDTH
 
 WORDS = {
     "fixed": "one summary for all steps",
@@ -37,7 +37,7 @@ def two_ways(source, target, weights):
         above.plot([x, middle], [0.2, 0.85], color=LINE, linewidth=1.2)
     for x in range(len(target)):
         above.plot([middle, x], [1.15, 1.8], color=LINE, linewidth=1.2)
-    _box(above, middle, 1, WORDS["summary"], QUERY)
+    _box(above, middle, 1, WORDS["summary"], INK)
     for x, row in enumerate(weights):
         for n, weight in enumerate(row):
             shade = to_rgba(INK, max(weight, 0.08))
