@@ -1,9 +1,10 @@
-"""The built book, made once a session for the tests that read its pages."""
+"""What many tests need: the built book, made once a session, and random tensors."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).parents[1]
 
@@ -16,3 +17,14 @@ def book():
     )
     assert built.returncode == 0, (built.stdout + built.stderr)[-6000:]
     return ROOT / "_build" / "html"
+
+
+@pytest.fixture
+def tensors():
+    """Draws tensors of a shape in double precision, the same in each run."""
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(*shape):
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    return draw

@@ -13,16 +13,6 @@ from attnkit.checking import laws
 BATCH, M, N, DS, DY, DH, A = 2, 3, 5, 4, 6, 8, 7  # all different: a wrong axis cannot hide
 
 
-@pytest.fixture
-def tensors():
-    generator = torch.Generator().manual_seed(0)
-
-    def draw(*shape):
-        return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-    return draw
-
-
 def close(ours, oracle, atol=1e-8):
     np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=atol)
 

@@ -53,9 +53,9 @@ class StepThroughATranslation(Demo):
     """
 
     _esm = module(FOLDER / "step_through_a_translation.js")
-    _heights = traitlets.Tuple((47.0, 62.0)).tag(sync=True)
+    _heights = traitlets.Tuple((54.0, 87.0)).tag(sync=True)
     digits = Digits("31415926").tag(sync=True)
-    step = traitlets.Int(2, min=0, max=12).tag(sync=True)
+    step = traitlets.Int(1, min=0, max=12).tag(sync=True)
     values = traitlets.Enum(["states", "embeddings"], "states").tag(sync=True)
     states = Trained().tag(sync=True)
     embeddings = Trained().tag(sync=True)

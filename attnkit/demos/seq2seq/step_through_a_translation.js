@@ -8,7 +8,7 @@ const LONGEST = 12;
 const WORDS = {
   title: "Step through a translation",
   question:
-    "The model has read the digits and writes them backwards. Two are written. Which input does " +
+    "The model has read the digits and writes them backwards. One is written. Which input will " +
     "step 3 look at? Say it, then step forward. Then let the values be embeddings, and ask again.",
   stage: "Weights of each step (rows) over the digits read (columns)",
   digits: "Digits to write backwards",
@@ -17,15 +17,18 @@ const WORDS = {
   back: "Step back",
   forward: "Step forward",
   bars: "Weights of this step over the digits read",
+  read: "c",
   needed: "to write",
   legend:
     "Squares: the digits read, from left to right. Diamonds: the digits written, from top to " +
-    "bottom. Each row is one step: the darker a cell, the larger its weight. An outlined diamond " +
-    "marks the digit that the step has to write.",
-  before: "Nothing is written yet. Step 1 has to write {needed}, at position {place}.",
+    "bottom. Each row is one step: the fuller a cell, the larger its weight. An outlined diamond " +
+    "marks the digit that the step has to write. Below: the context of the step, number by number.",
+  before:
+    "Nothing is written yet. Step 1 has to write {needed}, which stands at position {place}. " +
+    "Where will it look?",
   sentence:
-    "Step {step} writes {written}. Its largest weight, {weight}, lies on position {peak} (digit " +
-    "{digit}); the digit to write stands at position {place}.",
+    "Step {step} writes {written}. It looks most at position {peak} (digit {digit}, weight " +
+    "{weight}); the digit to write stands at position {place}.",
   table: "Weights of all steps",
   head: "step writes",
   probabilities: "Probability of each digit",
@@ -129,10 +132,12 @@ export function compute({ digits, values, states, embeddings }) {
 
 // ---- the picture -------------------------------------------------------------------------
 
-const SIDE = 28;
 const LEFT = 34;
 const TOP = 34;
-const EXTENT = LEFT + LONGEST * SIDE + 4;
+const MATRIX = 336; // room for the cells of twelve digits; those of a few grow to WIDEST
+const WIDEST = 42;
+const EXTENT = LEFT + MATRIX + 4;
+const STRIP = 24; // half the height of the context's bars
 
 function box(role) {
   const mark = role === "attn-key"
@@ -142,20 +147,24 @@ function box(role) {
   return { node: svg("g", {}, mark, letter), letter };
 }
 
-const centre = (place) => (place + 0.5) * SIDE;
-
 function build({ stage, side, change, state }) {
   const cells = svg("g", { transform: `translate(${LEFT} ${TOP})` });
   const read = svg("g", { transform: `translate(${LEFT} ${TOP / 2})` });
   const written = svg("g", { transform: `translate(${LEFT / 2} ${TOP})` });
-  const frame = svg("rect", { class: "attn-equal", x: LEFT - 1, width: 0, height: SIDE });
+  const outline = svg("rect", { class: "attn-grid", x: LEFT, y: TOP });
+  const frame = svg("rect", { class: "attn-equal", x: LEFT });
+  const middle = EXTENT + STRIP;
+  const strip = svg("g", { class: "attn-value", transform: `translate(${LEFT} ${middle})` });
   const picture = svg(
     "svg",
-    { viewBox: `0 0 ${EXTENT} ${EXTENT}`, role: "img", "aria-label": WORDS.stage },
-    cells, read, written, frame,
+    { viewBox: `0 0 ${EXTENT} ${middle + STRIP}`, role: "img", "aria-label": WORDS.stage },
+    outline, cells, read, written, frame, strip,
+    svg("path", { class: "attn-axis", d: `M${LEFT} ${middle}H${EXTENT}` }),
+    svg("text", { class: "attn-tick", x: LEFT / 2, y: middle + 5 }, WORDS.read),
   );
   stage.append(picture);
-  const squares = pool(cells, () => svg("rect", { class: "attn-column", width: SIDE, height: SIDE }));
+  const entries = pool(strip, () => svg("rect"));
+  const squares = pool(cells, () => svg("rect", { class: "attn-column" }));
   const marks = pool(cells, () => svg("path", { class: "attn-needed", d: "M0 -7L7 0L0 7L-7 0Z" }));
   const sources = pool(read, () => box("attn-key"));
   const targets = pool(written, () => box("attn-value"));
@@ -202,10 +211,12 @@ function build({ stage, side, change, state }) {
     const step = Math.min(now.step, count);
     const done = steps.slice(0, step);
     const place = count - Math.max(step, 1); // of the digit that this step has to write
+    const cell = Math.min(WIDEST, MATRIX / count);
+    const centre = (index) => (index + 0.5) * cell;
     squares(step * count).forEach((square, i) => {
       const [row, column] = [Math.floor(i / count), i % count];
-      const opacity = done[row].weights[column];
-      set(square, { x: column * SIDE, y: row * SIDE, "fill-opacity": opacity });
+      set(square, { x: column * cell, y: row * cell, width: cell, height: cell });
+      set(square, { "fill-opacity": done[row].weights[column] });
     });
     marks(step).forEach((mark, row) => {
       set(mark, { transform: `translate(${centre(count - 1 - row)} ${centre(row)})` });
@@ -219,7 +230,17 @@ function build({ stage, side, change, state }) {
       letter.textContent = String(done[i].written);
     });
     const current = done.at(-1);
-    set(frame, { y: TOP + (step - 1) * SIDE, width: current ? count * SIDE + 2 : 0 });
+    set(outline, { width: count * cell, height: count * cell });
+    set(frame, { y: TOP + Math.max(step - 1, 0) * cell, width: current ? count * cell : 0 });
+    set(frame, { height: cell });
+    const context = current?.context ?? [];
+    const tallest = Math.max(1, ...context.map(Math.abs));
+    const width = (EXTENT - LEFT) / context.length;
+    entries(context.length).forEach((entry, i) => {
+      const height = (STRIP * Math.abs(context[i])) / tallest;
+      const y = context[i] > 0 ? -height : 0;
+      set(entry, { x: i * width, y, width: 0.7 * width, height });
+    });
     if (document.activeElement !== text) text.value = digits;
     values.show(now.values);
     const weights = current?.weights ?? [...digits].map(() => 0);
