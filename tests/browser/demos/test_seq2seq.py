@@ -90,7 +90,8 @@ def test_steps_by_keyboard(page, demo, models):
     for _ in range(3):
         back.press("ArrowLeft")
     assert shown(demo) == ""
-    assert "Step 1 has to write 6, which stands at position 8" in demo.locator(".attn-status").inner_text()
+    status = demo.locator(".attn-status").inner_text()
+    assert "Step 1 has to write 6, which stands at position 8" in status
     for _ in range(12):
         forward.press("ArrowRight")
     assert shown(demo) == "62951413"
