@@ -319,6 +319,16 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 
 
 @bahdanau_step.misconception(
+    "adds the query without an axis for the positions",
+    hint="Shapes line up from the right: (B, N, A) plus (B, A) takes the query's sentences for "
+    "positions. Give the query an axis of size one: `[:, None]`.",
+)
+def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
+    scores = np.tanh(h @ W_k.T + s_prev @ W_q.T) @ v
+    return _read_and_move(reference.masked_softmax(scores, mask), s_prev, y_prev, h, W)
+
+
+@bahdanau_step.misconception(
     "leaves out the tanh of the score",
     hint="Without the tanh the query adds the same number to every score, and the softmax does "
     "not see it: your weights do not depend on `s_prev`.",
@@ -559,8 +569,9 @@ def _(weights, aligned, steps):
     "may count it.",
 )
 def _(weights, aligned, steps):
-    hits = weights.argmax(-1) == aligned
-    return hits.mean(), 1 - _mass(weights, aligned).mean()
+    # As the loop without its `if`: where `aligned` is -1 it reads the last position.
+    mass = np.take_along_axis(weights, aligned[..., None], axis=-1)
+    return (weights.argmax(-1) == aligned).mean(), 1 - mass.mean()
 
 
 @alignment_score.misconception(
