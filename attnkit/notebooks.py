@@ -19,6 +19,7 @@ from attnkit.exercises import CHAPTERS, of_chapter
 TITLES = {
     "notation": "Notation",
     "cognition": "Attention in the mind",
+    "seq2seq": "Encoder, decoder and attention",
     "soft_attention": "Soft attention",
     "key_value_attention": "Key-value attention",
 }

@@ -16,11 +16,13 @@ CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M
 # Of the inventory of the notes' ideas, those that the chapter has to place.
 CONCEPTS = {
     "cognition": range(1, 16),
+    "seq2seq": (*range(19, 32), 78, 97, 103),
     "soft_attention": range(32, 53),
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
 }
 ERRATA = {
     "cognition": (33, 34, 35),
+    "seq2seq": (8, 9, 10, 11, 12, 13, 49, 52),
     "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
     "key_value_attention": (14,),
 }

@@ -20,15 +20,15 @@ def test_exercises_are_listed(capsys):
     assert code == 0
     names = [line.split()[1] for line in out.splitlines()][1:]
     assert names == [exercise.name for exercise in all_exercises()]
-    assert names[0] == "notation.attention_cols"
 
 
 def test_exercises_are_listed_as_json(capsys):
     code, out, _ = run(capsys, "exercises", "--json")
     rows = json.loads(out)
     assert code == 0
-    assert [row["number"] for row in rows] == [exercise.number for exercise in all_exercises()]
-    assert sum(row["misconceptions"] for row in rows) >= 37
+    assert [row["misconceptions"] for row in rows] == [
+        len(e.misconceptions) for e in all_exercises()
+    ]
     asked = {"name", "chapter", "points", "minutes", "backend", "cases", "laws", "misconceptions"}
     assert all(asked <= row.keys() for row in rows)
 

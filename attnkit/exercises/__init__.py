@@ -10,6 +10,7 @@ from attnkit.checking import CheckFailed, Exercise, Question, judge
 CHAPTERS = (
     "notation",
     "cognition",
+    "seq2seq",
     "soft_attention",
     "key_value_attention",
 )
