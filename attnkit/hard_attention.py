@@ -143,8 +143,9 @@ def reinforce_surrogate(scores, choice, losses, baseline):
     >>> scores.grad
     tensor([[ 0.5000, -0.5000]])
     """
-    log_weights = scores.log_softmax(-1).gather(-1, choice[:, None])[:, 0]  # (B,)
-    return (losses + (losses - baseline).detach() * log_weights).mean()
+    log_weights = scores.log_softmax(-1)  # (B, N)
+    chosen = log_weights.gather(-1, choice[:, None])[:, 0]  # (B,)
+    return (losses + (losses - baseline).detach() * chosen).mean()
 
 
 @takes("scores (..., N)", "u (..., N)", u=_inside_zero_to_one)

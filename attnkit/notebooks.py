@@ -16,7 +16,11 @@ from nbformat import v4, write
 from attnkit.checking import RULES, Exercise
 from attnkit.exercises import CHAPTERS, of_chapter
 
-TITLES = {"notation": "Notation", "soft_attention": "Soft attention"}
+TITLES = {
+    "notation": "Notation",
+    "soft_attention": "Soft attention",
+    "hard_attention": "Hard attention",
+}
 
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -29,7 +33,7 @@ def teacher(chapter):
     items = of_chapter(chapter)
     cells = [
         _locked(v4.new_markdown_cell(_opening(chapter, items)), "opening"),
-        _locked(v4.new_code_cell(_IMPORTS), "imports"),
+        _locked(v4.new_code_cell(_imports(items)), "imports"),
     ]
     for item in items:
         cells += _exercise(item) if isinstance(item, Exercise) else _question(item)
@@ -59,10 +63,13 @@ def solution(exercise):
     return "\n\n".join([*helpers, body])
 
 
-_IMPORTS = """\
-import numpy as np
-
-from attnkit.exercises import check, example, hint"""
+def _imports(items):
+    torch = any(isinstance(item, Exercise) and item.backend == "torch" for item in items)
+    return (
+        "import numpy as np\n"
+        + ("import torch\n" if torch else "")
+        + "\nfrom attnkit.exercises import check, example, hint"
+    )
 
 
 def checked(cell):

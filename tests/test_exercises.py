@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from attnkit.checking import judge
-from attnkit.exercises import all_exercises
+from attnkit.exercises import all_exercises, example, find
 
 EXERCISES = all_exercises()
 SEEDS = (0, 1, 2**63)
@@ -44,6 +44,14 @@ def test_an_exercise_is_complete(exercise):
 
 
 def test_the_exercises_of_the_book_are_there():
-    assert [e.number for e in EXERCISES] == ["0.1", "3.1", "3.2", "3.3", "3.4", "3.5"]
-    # The written catalogue has 37 wrong variants for these six.
-    assert sum(len(e.misconceptions) for e in EXERCISES) >= 37
+    numbers = ["0.1", "3.1", "3.2", "3.3", "3.4", "3.5", "4.1", "4.2", "4.3"]
+    assert [e.number for e in EXERCISES] == numbers
+    # The written catalogue has 57 wrong variants for these.
+    assert sum(len(e.misconceptions) for e in EXERCISES) >= 57
+
+
+def test_an_example_can_be_given_to_the_function_it_is_for():
+    exercise = find("hard_attention.reinforce_surrogate")
+    arguments = example(exercise.name, "one example")
+    exercise.reference(**arguments).backward()
+    assert arguments["scores"].grad.shape == (1, 4)
