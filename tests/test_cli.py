@@ -24,6 +24,9 @@ def test_exercises_are_listed(capsys):
         "soft_attention.additive_scores",
         "soft_attention.soft_attention",
         "soft_attention.softmax_jacobian",
+        "hard_attention.hard_read",
+        "hard_attention.reinforce_surrogate",
+        "hard_attention.straight_through",
     ]
 
 
@@ -31,8 +34,8 @@ def test_exercises_are_listed_as_json(capsys):
     code, out, _ = run(capsys, "exercises", "--json")
     rows = json.loads(out)
     assert code == 0
-    assert len(rows) == 6
-    assert sum(row["misconceptions"] for row in rows) >= 37
+    assert len(rows) == 9
+    assert sum(row["misconceptions"] for row in rows) >= 57
     asked = {"name", "chapter", "points", "minutes", "backend", "cases", "laws", "misconceptions"}
     assert all(asked <= row.keys() for row in rows)
 
