@@ -715,12 +715,12 @@ def _of_largest_weight(answer, arguments):
 
 
 def _as_often_as_the_softmax_says(answer, arguments):
-    if arguments["scores"].ndim > 2:
-        return None
-    draws, scores = 4000, arguments["scores"][:1]
+    scores, draws = arguments["scores"], 4000
+    if scores.shape[:-1] != (1,):
+        return None  # one query tells enough
     N = scores.shape[-1]
     u = np.random.default_rng(0).uniform(1e-6, 1 - 1e-6, (draws, N)).astype(scores.dtype)
-    upstream = np.repeat(arguments["upstream"][:1], draws, axis=0)
+    upstream = np.repeat(arguments["upstream"], draws, axis=0)
     many = {"scores": np.repeat(scores, draws, axis=0), "u": u, "upstream": upstream}
     choice = answer(**arguments | many)[0]
     often = (choice[:, None] == np.arange(N)).mean(axis=0)

@@ -91,13 +91,13 @@ def bias_and_variance(temperatures, bias, variance, reinforce, baseline):
 
 def learning(steps, curves):
     """Accuracy against training steps; ``curves`` {method: accuracies}."""
-    figure = Figure((WIDTH, 3.2), layout="constrained")
+    figure = Figure((WIDTH, 3.5), layout="constrained")
     axes = figure.add_subplot(xlabel=WORDS["steps"], ylabel=WORDS["accuracy"])
     for name, accuracies in curves.items():
         colour, dashes = LINES[name]
         axes.plot(steps, accuracies, color=colour, linestyle=dashes, label=WORDS[name])
     axes.set_ylim(0, 1.04)
-    axes.legend(loc="lower right")
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 

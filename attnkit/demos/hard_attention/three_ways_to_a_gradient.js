@@ -9,7 +9,7 @@ const SAMPLES = [1, 10, 100, 1000, 10000];
 const TEMPERATURES = stops(0.1, 10, 13);
 // So many estimates are drawn as dots; the rest only count.
 const DOTS = 1000;
-const RANGE = [-1.5, 1.5];
+const RANGE = [-2, 2];
 
 const WORDS = {
   title: "Three ways to a gradient",
@@ -34,10 +34,8 @@ const WORDS = {
     "Cross: the exact gradient. Diamond: the mean of the draws. REINFORCE has one estimate for " +
     "each item: a disc, its area the share of the draws. The other two give a cloud; dots on the " +
     "frame lie beyond it.",
-  sentence:
-    "After {n} draws the mean of {way} is {error} from the exact gradient. A single estimate is " +
-    "{spread} from that mean, typically.",
-  sentenceOfOne: "One draw of {way} is {error} from the exact gradient.",
+  sentence: "{n} draws of {way}: the mean is {error} off, and they scatter by {spread}.",
+  sentenceOfOne: "1 draw of {way}: it is {error} off the exact gradient.",
   readings: "All three, on the same draws",
   head: ["way", "error of the mean", "spread"],
   itemTable: "Items",
@@ -127,10 +125,11 @@ function build({ stage, side, change }) {
     label: WORDS.stage, width: 400, height: 400, margin: 20, x: RANGE, y: RANGE,
   });
   set(picture.node, { role: "img" });
-  for (const axis of [[[RANGE[0], 0], [RANGE[1], 0]], [[0, RANGE[0]], [0, RANGE[1]]]]) {
+  const [low, high] = RANGE;
+  for (const axis of [[[low, 0], [high, 0]], [[0, low], [0, high]]]) {
     picture.node.append(svg("path", { class: "attn-axis", d: picture.path(axis) }));
   }
-  const frame = [[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]].map((p) => p.map((v) => v * 1.5));
+  const frame = [[low, low], [high, low], [high, high], [low, high], [low, low]];
   const cloud = svg("path", { class: "attn-cloud" });
   const spots = discs(picture);
   const exact = svg("path", { class: "attn-exact", d: "M-9 -9L9 9M-9 9L9 -9" });

@@ -41,7 +41,7 @@ def test_by_keyboard(page):
     ways, settings = is_right(demo)
     assert settings["Draws"] == 1
     assert ways["REINFORCE"][1] == 0
-    assert status(demo).startswith("One draw of REINFORCE")
+    assert status(demo).startswith("1 draw of REINFORCE")
     draws.press("End")
     assert draws.get_attribute("aria-valuetext") == "10000 draws"
     plain, _ = is_right(demo)
