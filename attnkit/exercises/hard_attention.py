@@ -772,9 +772,13 @@ def straight_through(scores, V, u, upstream, temperature=1.0):
     Three things from one set of noisy scores $s + g$ with $g = -\ln(-\ln u)$. Return the tuple
     `(choice, weights, gradient)`:
 
-    $$z = \arg\max_n (s_n + g_n), \qquad
-    w = \mathrm{softmax}\!\left(\frac{s + g}{\tau}\right), \qquad
-    \frac{\partial}{\partial s_n} \sum_j w_j\, v_j^\top h$$
+    $$
+    \begin{aligned}
+    z &= \arg\max_n (s_n + g_n) \\
+    w &= \mathrm{softmax}\!\left((s + g) / \tau\right) \\
+    \text{gradient}_n &= \frac{\partial}{\partial s_n} \sum_j w_j\, v_j^\top h
+    \end{aligned}
+    $$
 
     The choice $z$, counted from 0, is what is read on the way forward: $v_z$. The loss behind it
     answers with its gradient by the read, $h$; that is `upstream`. Straight-through then passes

@@ -24,7 +24,7 @@ class ThreeWaysToAGradient(Demo):
     REINFORCE subtracts the expected loss; `temperature` of the other two; `seed` of the draws.
     """
 
-    _heights = traitlets.Tuple((48.5, 73)).tag(sync=True)
+    _heights = traitlets.Tuple((49, 73.5)).tag(sync=True)
     _esm = module(FOLDER / "three_ways_to_a_gradient.js")
     scores = Reals((3,), -3, 3, [0.6, 0.0, -0.3])
     items = Reals((3,), -2, 2, [-0.5, 0.5, 1.5])
