@@ -107,8 +107,8 @@ def _array_difference(given, wanted, slack, dtype, what):
 
 def _value_difference(given, wanted, slack, what):
     with np.errstate(invalid="ignore"):
-        gap = np.abs(given.astype(float) - wanted)
-    gap = np.where(np.isfinite(gap), gap, np.inf)
+        gap = np.array(np.abs(given.astype(float) - wanted))
+    gap[~np.isfinite(gap)] = np.inf
     if np.all(gap <= slack):
         return None
     # Among elements that are equally wrong, NaN above all, the largest wanted one tells most.
