@@ -206,5 +206,5 @@ def straight_through(scores, V, u, upstream, temperature=1.0):
     noisy = gumbel_scores(scores, u)  # (..., M, N)
     weights = softmax(noisy / temperature)
     slopes = upstream @ V.mT  # (..., M, N): how the loss answers to each weight
-    mean = (weights * slopes).sum(-1)[..., None]
-    return noisy.argmax(-1), weights, weights * (slopes - mean) / temperature
+    mean = (weights * slopes).sum(-1)  # (..., M)
+    return noisy.argmax(-1), weights, weights * (slopes - mean[..., None]) / temperature

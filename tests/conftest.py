@@ -1,11 +1,15 @@
-"""The built book, made once a session for the tests that read its pages."""
+"""What all tests share: torch on one thread, and the built book, made once a session."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).parents[1]
+
+# The tensors are tiny: on a busy machine two threads only wait for each other.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
