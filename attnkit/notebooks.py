@@ -21,6 +21,7 @@ TITLES = {
     "cognition": "Attention in the mind",
     "seq2seq": "Encoder, decoder and attention",
     "soft_attention": "Soft attention",
+    "hard_attention": "Hard attention",
     "key_value_attention": "Key-value attention",
 }
 
@@ -35,7 +36,7 @@ def teacher(chapter):
     items = of_chapter(chapter)
     cells = [
         _locked(v4.new_markdown_cell(_opening(chapter, items)), "opening"),
-        _locked(v4.new_code_cell(_IMPORTS), "imports"),
+        _locked(v4.new_code_cell(_imports(items)), "imports"),
     ]
     for item in items:
         cells += _exercise(item) if isinstance(item, Exercise) else _question(item)
@@ -65,10 +66,13 @@ def solution(exercise):
     return "\n\n".join([*helpers, body])
 
 
-_IMPORTS = """\
-import numpy as np
-
-from attnkit.exercises import check, example, hint"""
+def _imports(items):
+    torch = any(isinstance(item, Exercise) and item.backend == "torch" for item in items)
+    return (
+        "import numpy as np\n"
+        + ("import torch\n" if torch else "")
+        + "\nfrom attnkit.exercises import check, example, hint"
+    )
 
 
 def checked(cell):

@@ -8,6 +8,9 @@ import torch
 
 ROOT = Path(__file__).parents[1]
 
+# The tensors are tiny: on a busy machine two threads only wait for each other.
+torch.set_num_threads(1)
+
 
 @pytest.fixture(scope="session")
 def book():

@@ -18,12 +18,14 @@ CONCEPTS = {
     "cognition": range(1, 16),
     "seq2seq": (*range(19, 32), 78, 97, 103),
     "soft_attention": range(32, 53),
+    "hard_attention": (36, *range(53, 58), 96, 100),
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
 }
 ERRATA = {
     "cognition": (33, 34, 35),
     "seq2seq": (8, 9, 10, 11, 12, 13, 49, 52),
     "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
+    "hard_attention": (21,),
     "key_value_attention": (14,),
 }
 

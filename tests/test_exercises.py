@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attnkit.checking import judge
-from attnkit.exercises import all_exercises
+from attnkit.exercises import all_exercises, example, find
 
 EXERCISES = all_exercises()
 CHAPTERS = Path(__file__).parents[1] / "chapters"
@@ -70,3 +70,10 @@ def test_numbers_count_up():
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_every_mistake_of_the_written_catalogue_is_known(exercise):
     assert len(exercise.misconceptions) >= CATALOGUE[exercise.number]
+
+
+def test_an_example_can_be_given_to_the_function_it_is_for():
+    exercise = find("hard_attention.reinforce_surrogate")
+    arguments = example(exercise.name, "one example")
+    exercise.reference(**arguments).backward()
+    assert arguments["scores"].grad.shape == (1, 4)

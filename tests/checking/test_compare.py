@@ -23,6 +23,13 @@ def test_right_values_are_accepted(given):
     assert difference(plain(given), wanted()) is None
 
 
+@pytest.mark.parametrize("one", [2.0, 2.1, np.nan])
+def test_a_single_number_is_compared(one):
+    number = wanted(np.array(2.0), np.array(1e-8))
+    found = difference(plain(np.float64(one)), number)
+    assert (found is None) == (one == 2.0)
+
+
 @pytest.mark.parametrize(
     ("given", "kind", "words"),
     [
