@@ -23,6 +23,9 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# An answer that calls the library function it should write earns nothing; True lets it pass.
+c.Judge.library_calls = False
+
 # The hidden cases of a course are drawn from a seed of its own, kept so that a regrade is the same.
 seed = Path(".course_seed")
 if not seed.exists():

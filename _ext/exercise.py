@@ -34,6 +34,8 @@ PROMPT = """\
 
 {text}
 
+{terms}
+
 **What the check asks.** `{contract}`. {rules}
 """
 GIVEN = """

@@ -2,11 +2,12 @@
 
 import textwrap
 from dataclasses import asdict, dataclass, field
+from functools import partial
 
 import numpy as np
 
-from attnkit.checking import generic, judge, mutants
-from attnkit.checking.judge import passes
+from attnkit.checking import generic, mutants
+from attnkit.checking.judge import Paper, observe_all
 from attnkit.notebooks import solution
 
 # Cases are drawn from each of these seeds: a check has to hold for all of them.
@@ -22,6 +23,8 @@ class Audit:
     right_refused: list[str] = field(default_factory=list)
     wrong_rejected: int = 0
     wrong_survived: list[str] = field(default_factory=list)
+    # What a known mistake earns where the points are parted.
+    partly: list[str] = field(default_factory=list)
     misnamed: list[str] = field(default_factory=list)
     indistinct: list[str] = field(default_factory=list)
 
@@ -59,17 +62,24 @@ class MutantAudit:
 def audit(exercise):
     """Try every right and wrong answer that is known for the exercise."""
     result = Audit(exercise.name)
+    papers = [Paper(exercise, seed) for seed in SEEDS]
     right = [("the reference", exercise.reference), ("the solution", _compiled(exercise))]
     right += [(answer.name, answer.answer) for answer in exercise.right_answers]
     for name, answer in right:
-        if all(passes(exercise, answer, seed=seed) for seed in SEEDS):
+        if all(paper.passes(answer) for paper in papers):
             result.right_accepted += 1
         else:
             result.right_refused.append(name)
     for name, answer in generic.wrong_answers(exercise):
-        _reject(result, name, exercise.right_anyway, passes(exercise, answer))
+        verdict = papers[0].judge(partial(observe_all, exercise, answer))
+        # Not a point for what knows nothing of the exercise.
+        _reject(result, name, exercise.right_anyway, verdict.earned > 0)
     for mistake in exercise.misconceptions:
-        verdicts = [judge(exercise, mistake.answer, seed=seed) for seed in SEEDS]
+        run = partial(observe_all, exercise, mistake.answer)
+        verdicts = [paper.judge(run) for paper in papers]
+        most = max(verdict.earned for verdict in verdicts)
+        if 0 < most < exercise.points:
+            result.partly.append(f"{mistake.name}: {most:g} of {exercise.points}")
         _reject(result, mistake.name, {}, any(verdict.passed for verdict in verdicts))
         for named in {verdict.misconceptions for verdict in verdicts}:
             if mistake.name not in named:
@@ -83,8 +93,9 @@ def audit_mutants(exercise):
     """Change the solution in every small way; each change has to be noticed by the check."""
     result = MutantAudit(exercise.name)
     needed = set()
+    paper = Paper(exercise, seed=0)
     for change, source in mutants.mutants(_source(exercise)):
-        if not _mutant_passes(exercise, source):
+        if not _mutant_passes(paper, source):
             result.killed += 1
         elif change in exercise.equivalent_mutants:
             needed.add(change)
@@ -116,9 +127,9 @@ def _compiled(exercise, source=None):
     return namespace[exercise.function]
 
 
-def _mutant_passes(exercise, source):
+def _mutant_passes(paper, source):
     try:
-        answer = _compiled(exercise, source)
+        answer = _compiled(paper.exercise, source)
     except SyntaxError:
         return False
-    return passes(exercise, answer)
+    return paper.passes(answer)

@@ -59,7 +59,7 @@ def _check(chosen):
                 (
                     exercise.number,
                     exercise.title,
-                    verdict.passed * exercise.points,
+                    f"{verdict.earned:g}",
                     exercise.points,
                     verdict.state,
                 )

@@ -101,7 +101,9 @@ difficulty {exercise.difficulty} of 3.*
 
 {exercise.text}
 
-Hints: `hint("{exercise.name}")`"""
+{exercise.terms}
+
+Hints: `hint("{exercise.name}")`""".replace("\n\n\n", "\n")
     if exercise.given:
         yield _locked(v4.new_code_cell(exercise.given.strip()), f"{name}_given")
     yield _locked(v4.new_markdown_cell(prompt), f"{name}_prompt")

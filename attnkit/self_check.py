@@ -80,6 +80,6 @@ def _error(cell):
 
 def as_json(results):
     return json.dumps(
-        [{"points": exercise.points, **verdict.to_dict()} for exercise, verdict in results],
+        [{**verdict.to_dict(), "points": exercise.points} for exercise, verdict in results],
         indent=2,
     )

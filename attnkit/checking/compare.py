@@ -7,6 +7,13 @@ import numpy as np
 
 
 @dataclass(frozen=True)
+class Other:
+    """Stands for a returned value that is neither an array nor a tuple: what it is, in words."""
+
+    words: str
+
+
+@dataclass(frozen=True)
 class Difference:
     """``kind`` is type, shape, dtype or value; ``worst`` is the index of the worst element."""
 
@@ -37,14 +44,17 @@ def difference(given, wanted, parts=()):
 
 
 def plain(value):
-    """A copy in plain numpy that no later call and no subclass can change; tuples stay tuples."""
+    """A copy in plain numpy that no later call and no subclass can change.
+
+    Tuples stay tuples; what is neither is kept in words.
+    """
     if isinstance(value, tuple):
         return tuple(plain(member) for member in value)
     if is_tensor(value):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray | np.generic):
         return np.array(value, subok=False)
-    return value
+    return value if value is None or isinstance(value, Other) else Other(describe(value))
 
 
 def same(one, other, tolerance=1e-6):
@@ -54,7 +64,7 @@ def same(one, other, tolerance=1e-6):
             same(a, b, tolerance) for a, b in zip(one, other, strict=True)
         )
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
-        return type(one) is type(other) and not isinstance(one, np.ndarray) and one is other
+        return one is None and other is None
     if one.shape != other.shape or {one.dtype.kind, other.dtype.kind} - set("fiu"):
         return False
     scale = np.max(np.abs(other[np.isfinite(other)]), initial=1.0)
@@ -69,6 +79,8 @@ def describe(value):
         return f"an array of shape {tuple(value.shape)}"
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
+    if isinstance(value, Other):
+        return value.words
     article = "an" if type(value).__name__[0] in "aeiou" else "a"
     return f"{article} {type(value).__name__}"
 
@@ -79,7 +91,7 @@ def is_tensor(value):
 
 def _array_difference(given, wanted, slack, dtype, what):
     if not isinstance(given, np.ndarray):
-        return Difference("type", f"{what} is {describe(given)}; wanted is a numpy array")
+        return Difference("type", f"{what} is {describe(given)}; wanted is an array")
     if given.dtype.kind not in "fiu":
         return Difference("dtype", f"{what} has dtype {given.dtype}; wanted are real numbers")
     if given.shape != wanted.shape:

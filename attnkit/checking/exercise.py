@@ -3,20 +3,28 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 # What every exercise asks besides its own contract.
-RULES = "Return numpy arrays, no less precise than the arguments, and leave the arguments alone."
+RULES = (
+    "Return arrays of the kind you are given, no less precise than the arguments, and leave the "
+    "arguments alone."
+)
 
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments to try an answer on; ``draw(rng)`` returns them by name."""
+    """Arguments to try an answer on; ``draw(rng)`` returns them by name.
+
+    ``group`` names the part of the points that it helps to earn; "" where they are not parted.
+    """
 
     name: str
     draw: Callable[[np.random.Generator], dict[str, Any]]
+    group: str
 
 
 @dataclass(frozen=True)
@@ -48,9 +56,23 @@ class Question:
     scheme: str
 
 
-@dataclass
+@dataclass(eq=False)
 class Exercise:
-    """One exercise. ``prompt`` is the function whose signature and docstring ask for it."""
+    """One exercise. ``prompt`` is the function whose signature and docstring ask for it.
+
+    ``groups`` parts the points among groups of cases, for partial credit: a group earns its points
+    when each of its cases is right and keeps every law, and none does unless the first one is.
+    Without groups it is all or nothing.
+
+    ``not_allowed`` are the library functions that would be the answer, by their full names.
+
+    With ``backend="torch"`` the arrays of a case are given as tensors. ``gradients`` names the
+    arguments in which the gradient of the output is compared too.
+
+    ``measure(value, **arguments)`` makes of a returned value the arrays that are compared, where
+    the value itself may differ: of trained weights their loss. It runs beside the wanted values,
+    so nothing that an answer claims of itself is believed.
+    """
 
     prompt: Callable
     reference: Callable
@@ -64,7 +86,11 @@ class Exercise:
     laws: tuple = ()
     parts: tuple[str, ...] = ()
     given: str = ""
+    groups: dict[str, int] = field(default_factory=dict)
+    not_allowed: tuple[str, ...] = ()
     backend: str = "numpy"
+    gradients: tuple[str, ...] = ()
+    measure: Callable | None = None
     # A generic wrong answer that is right in this exercise, or a change of the solution that makes
     # no difference, and the reason.
     right_anyway: dict[str, str] = field(default_factory=dict)
@@ -72,6 +98,15 @@ class Exercise:
     cases: list[Case] = field(default_factory=list)
     misconceptions: list[Misconception] = field(default_factory=list)
     right_answers: list[RightAnswer] = field(default_factory=list)
+
+    def __post_init__(self):
+        if self.groups and sum(self.groups.values()) != self.points:
+            raise ValueError(
+                f"{self.name}: the groups have {sum(self.groups.values())} points together; "
+                f"the exercise has {self.points}"
+            )
+        if self.gradients and self.backend != "torch":
+            raise ValueError(f'{self.name}: gradients need backend="torch"')
 
     @property
     def chapter(self):
@@ -99,12 +134,38 @@ class Exercise:
         """The prompt in Markdown, without its first line, the summary."""
         return inspect.getdoc(self.prompt).partition("\n")[2].strip()
 
-    @property
+    @cached_property
     def signature(self):
         return inspect.signature(self.prompt)
 
-    def case(self, name):
-        return self._collect(self.cases, lambda draw: Case(name, draw))
+    @property
+    def terms(self):
+        """What the marks depend on besides right or wrong, in Markdown; often nothing."""
+        terms = []
+        if self.groups:
+            (first, most), *others = self.groups.items()
+            rest = ", ".join(f"{points} for {group}" for group, points in others)
+            terms.append(
+                f"**Points.** {most} for {first}, {rest}. Each part counts by itself, as long as "
+                f"{first} is right."
+            )
+        if self.not_allowed:
+            names = ", ".join(f"`{name}`" for name in self.not_allowed)
+            terms.append(f"**Write it yourself.** Not allowed here: {names}.")
+        return "\n\n".join(terms)
+
+    def earned(self, right):
+        """The points for an answer whose groups of cases are right as ``right(group)`` says."""
+        groups = self.groups or {"": self.points}
+        if not right(next(iter(groups))):
+            return 0
+        return sum(points for group, points in groups.items() if right(group))
+
+    def case(self, name, *, group=""):
+        if group not in (self.groups or {"": self.points}):
+            known = ", ".join(map(repr, self.groups)) or "no groups"
+            raise ValueError(f"{self.name}: case {name!r} is in group {group!r}; there are {known}")
+        return self._collect(self.cases, lambda draw: Case(name, draw, group))
 
     def misconception(self, name, *, hint):
         return self._collect(

@@ -3,15 +3,17 @@
 import copy
 import linecache
 import traceback
-import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 
-from attnkit.checking import laws
+from attnkit.checking import laws, shortcuts
+from attnkit.checking.calling import Way, call, members
 from attnkit.checking.compare import Difference, difference, plain, same
-from attnkit.checking.exercise import Case
-from attnkit.checking.tolerance import Wanted, wanted
+from attnkit.checking.exercise import Case, Exercise
+from attnkit.checking.tolerance import wanted
 from attnkit.checking.verdict import Verdict
 
 # So often the cases are drawn anew when several misconceptions fit one answer.
@@ -19,169 +21,384 @@ EXTRA_DRAWS = 4
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one call did: the value it returned or the exception it raised, and what it changed."""
+class Failure:
+    """What a call ended with that gave no value: the name of the exception, and it in words."""
 
-    value: object = None
-    error: BaseException | None = None
-    changed: tuple[str, ...] = ()
-
-    def like(self, other):
-        if self.error or other.error:
-            return type(self.error) is type(other.error)
-        return self.changed == other.changed and same(self.value, other.value)
+    name: str
+    words: str
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A case drawn, what is wanted of it, and what the answer did."""
+class Outcome:
+    """What one call did: the value it returned or how it failed, and what it changed."""
 
-    case: Case
-    arguments: dict
-    wanted: Wanted
-    outcome: Outcome
+    value: object = None
+    failure: Failure | None = None
+    changed: tuple[str, ...] = ()
+
+    def like(self, other):
+        if self.failure or other.failure:
+            return (self.failure and self.failure.name) == (other.failure and other.failure.name)
+        return self.changed == other.changed and same(self.value, other.value)
 
 
 def judge(exercise, answer, *, seed=0, hidden=False):
     """The verdict on ``answer``; with ``hidden`` it tells nothing of the numbers of a case."""
     if not callable(answer):
         message = f"`{exercise.function}` is {type(answer).__name__} here, not a function"
-        return _verdict(exercise, "type", message)
-    trials = list(_trials(exercise, answer, seed))
-    fault = _first_fault(exercise, answer, trials, seed)
-    if fault is None:
-        return _verdict(exercise, "passed", f"{len(exercise.cases)} cases and every law agree")
-    if fault["kind"] == "unfinished":
-        return _verdict(exercise, **fault)
-    guesses = _misconceptions(exercise, answer, trials, seed)
-    fault["misconceptions"] = tuple(guess.name for guess in guesses)
-    fault["hint"] = guesses[0].hint if guesses else ""
-    if hidden:
-        fault = _without_numbers(fault)
-    return _verdict(exercise, **fault)
+        return verdict(exercise, "type", message)
+    used = shortcuts.in_function(answer, exercise)
+    if used:
+        return not_allowed(exercise, used)
+    return Paper(exercise, seed).judge(partial(observe_all, exercise, answer), hidden=hidden)
 
 
-def passes(exercise, answer, *, seed=0):
-    """Whether the verdict would be right, without looking for the mistake if it is not."""
-    trials = list(_trials(exercise, answer, seed))
-    return _first_fault(exercise, answer, trials, seed) is None
+def observe_all(exercise, answer, calls):
+    """The Outcomes of an answer in this process, as a Paper asks for them."""
+    return [observe(exercise, answer, arguments) for arguments in calls]
+
+
+def bind(exercise, arguments):
+    """The arguments in the order of the signature, and how many of them are given by place."""
+    bound = exercise.signature.bind(**arguments)
+    return bound.arguments, len(bound.args)
+
+
+def verdict(exercise, kind, message, **fields):
+    """A Verdict on an answer to the exercise; nothing is earned unless ``fields`` say so."""
+    return Verdict(
+        exercise=exercise.name,
+        title=exercise.heading,
+        passed=kind == "passed",
+        kind=kind,
+        message=message,
+        points=exercise.points,
+        **fields,
+    )
+
+
+def not_allowed(exercise, used):
+    """The verdict on an answer that calls the function it should have written."""
+    return verdict(
+        exercise,
+        "not allowed",
+        f"your answer uses `{used}`, which already is what this exercise asks for",
+        hint="Knowing it is good, and outside of this exercise it is the right choice. Here, write "
+        "the steps that it does; then compare the two.",
+    )
+
+
+@dataclass
+class Trial:
+    """A case drawn, and what is wanted of it."""
+
+    exercise: Exercise
+    case: Case
+    arguments: dict
+    seed: int
+
+    @cached_property
+    def reference(self):
+        return partial(_by_name, self.exercise, self.exercise.reference)
+
+    @cached_property
+    def wanted(self):
+        """The reference's value, with the slack that a right answer has."""
+        return wanted(self.reference, self.arguments)
+
+    @cached_property
+    def measured(self):
+        """What the exercise's measure makes of the reference's value, with its slack."""
+        exercise = self.exercise
+        return wanted(
+            lambda **named: exercise.measure(self.reference(**named), **named), self.arguments
+        )
+
+    @cached_property
+    def law_calls(self):
+        """The calls that each law makes besides the case's own, as if the reference were asked."""
+        return [self._calls(law) for law in self.exercise.laws]
+
+    def _calls(self, law):
+        calls = []
+
+        def record(**named):
+            if self.is_own(named):
+                return self.without_gradients(self.wanted.value)
+            value = self.reference(**named)
+            calls.append(_LawCall(copy.deepcopy(named), value))
+            return self.without_gradients(value)
+
+        self.test(law, record)
+        return calls
+
+    def test(self, law, answer):
+        with np.errstate(all="ignore"):
+            close = laws.within(self.wanted.largest_slack)
+            return law.broken_by(answer, self.arguments, np.random.default_rng(self.seed), close)
+
+    def is_own(self, named):
+        """Whether a law asks for no more than the case itself, whose outcome is known."""
+        own = self.arguments
+        return named.keys() == own.keys() and all(named[name] is own[name] for name in own)
+
+    def without_gradients(self, value):
+        """Laws speak of what the function returns."""
+        count = len(self.exercise.gradients)
+        kept = value[:-count] if count else value
+        return kept[0] if count and len(kept) == 1 else kept
+
+    def fault(self, outcome):
+        """What is wrong with the outcome of the case, as fields of a verdict; None if nothing."""
+        tried = {"case": self.case.name, "called_with": _in_words(self.arguments)}
+        if outcome.failure:
+            return {"kind": "raised", "message": outcome.failure.words, **tried}
+        found = self._difference(outcome.value)
+        if found is None and outcome.changed:
+            names = ", ".join(f"`{name}`" for name in outcome.changed)
+            found = Difference("arguments changed", f"your function changes its argument {names}")
+        if found is None:
+            return None
+        return {
+            "kind": found.kind,
+            "message": found.message,
+            **tried,
+            "given": found.given,
+            "wanted": found.wanted,
+            "worst": found.worst,
+        }
+
+    def _difference(self, value):
+        exercise = self.exercise
+        parts = exercise.parts
+        if exercise.gradients:
+            parts = parts or ("what you return",)
+            parts += tuple(f"the gradient in {name}" for name in exercise.gradients)
+        if exercise.measure is None:
+            return difference(value, self.wanted, parts)
+        found = difference(value, self.wanted.of_any_value(), parts)
+        if found:
+            return found
+        measure = plain(exercise.measure(copy.deepcopy(value), **copy.deepcopy(self.arguments)))
+        return difference(measure, self.measured, parts)
+
+
+@dataclass
+class _LawCall:
+    """Arguments that a law asks the answer about; what the reference says; what the answer did."""
+
+    arguments: dict
+    wanted: object
+    outcome: Outcome | None = None
+
+
+class _Seen(Exception):
+    """Ends the test of a law: the answer did something that no law has to look at."""
+
+
+@dataclass(eq=False)
+class Paper:
+    """The cases of an exercise drawn from one seed, with all that is wanted of an answer to them.
+
+    Made once, it judges many answers: what does not depend on an answer is computed once.
+
+    An answer is asked by ``run``: it is given a list of arguments by name, one for each call, and
+    returns their Outcomes. So an answer in another process is asked many things at once.
+    """
+
+    exercise: Exercise
+    seed: int
+    trials: list[Trial] = field(init=False)
+
+    def __post_init__(self):
+        exercise = self.exercise
+        self.trials = [
+            Trial(exercise, case, exercise.arguments(index, self.seed), self.seed)
+            for index, case in enumerate(exercise.cases)
+        ]
+
+    def judge(self, run: Callable, *, hidden=False):
+        """The verdict; with ``hidden`` it tells nothing of the numbers of a case."""
+        exercise = self.exercise
+        outcomes = run([trial.arguments for trial in self.trials])
+        if outcomes[0].failure and outcomes[0].failure.name == "NotImplementedError":
+            message = f"`{exercise.function}` still raises NotImplementedError: write its body"
+            return verdict(exercise, "unfinished", message)
+        faults = self._faults(run, outcomes)
+        if not any(faults):
+            message = f"{len(exercise.cases)} cases and every law agree"
+            return verdict(exercise, "passed", message, earned=exercise.points)
+        fault = self._first(faults, run, outcomes)
+        guesses = self._misconceptions(run, outcomes)
+        fault["misconceptions"] = tuple(guess.name for guess in guesses)
+        fault["hint"] = guesses[0].hint if guesses else ""
+        if hidden:
+            fault = _without_numbers(fault)
+        wrong = {trial.case.group for trial, f in zip(self.trials, faults, strict=True) if f}
+        groups = tuple((name, n, name not in wrong) for name, n in exercise.groups.items())
+        earned = exercise.earned(lambda group: group not in wrong)
+        return verdict(exercise, **fault, earned=earned, groups=groups)
+
+    def passes(self, answer):
+        """Whether ``answer`` would get full marks, without looking for its mistake if not."""
+        run = partial(observe_all, self.exercise, answer)
+        return not any(self._faults(run, run([trial.arguments for trial in self.trials])))
+
+    def _faults(self, run, outcomes):
+        """What is wrong with each case: with its outcome, or a law that breaks on its arguments.
+
+        Laws are tried in the groups whose cases are all right; the others have lost their points.
+        """
+        faults = [t.fault(outcome) for t, outcome in zip(self.trials, outcomes, strict=True)]
+        wrong = {trial.case.group for trial, f in zip(self.trials, faults, strict=True) if f}
+        tried = [i for i, trial in enumerate(self.trials) if trial.case.group not in wrong]
+        for index, fault in self._broken_laws(run, outcomes, tried).items():
+            faults[index] = fault
+        return faults
+
+    def _first(self, faults, run, outcomes):
+        """The first case that fails, the simplest as cases are written in that order; or a law."""
+        index, fault = min(
+            ((i, fault) for i, fault in enumerate(faults) if fault),
+            key=lambda numbered: (numbered[1]["kind"] == "law", numbered[0]),
+        )
+        if fault["kind"] == "value":
+            fault["law"] = self._broken_laws(run, outcomes, [index]).get(index, {}).get("law", "")
+        return fault
+
+    def _broken_laws(self, run, outcomes, indices):
+        """Of the cases with these indices: the first law that breaks on each, as a fault."""
+        asked = [
+            _LawCall(c.arguments, c.wanted)
+            for i in indices
+            for calls in self.trials[i].law_calls
+            for c in calls
+        ]
+        for law_call, outcome in zip(asked, run([c.arguments for c in asked]), strict=True):
+            law_call.outcome = outcome
+        known = iter(asked)
+        broken = {}
+        for index in indices:
+            trial = self.trials[index]
+            for law, calls in zip(self.exercise.laws, trial.law_calls, strict=True):
+                mine = [next(known) for _ in calls]
+                seen = _broken(trial, law, run, outcomes[index], mine)
+                if seen and index not in broken:
+                    broken[index] = {
+                        "kind": "law",
+                        "message": seen,
+                        "law": law.sentence,
+                        "case": trial.case.name,
+                        "called_with": _in_words(trial.arguments),
+                    }
+        return broken
+
+    def _misconceptions(self, run, outcomes):
+        """The known mistakes that do as the answer does on every case, told apart if possible."""
+        # Two functions that fail everywhere need not share a mistake: one value has to agree.
+        if all(outcome.failure for outcome in outcomes):
+            return []
+        remaining = self._those_like(self.exercise.misconceptions, outcomes)
+        for paper in self._drawn_anew if len(remaining) > 1 else ():
+            if len(remaining) < 2:
+                break
+            more = run([trial.arguments for trial in paper.trials])
+            remaining = paper._those_like(remaining, more) or remaining
+        return remaining
+
+    def _those_like(self, misconceptions, outcomes):
+        return [
+            misconception
+            for misconception in misconceptions
+            if all(
+                outcome.like(self._mistaken(misconception, index))
+                for index, outcome in enumerate(outcomes)
+            )
+        ]
+
+    def _mistaken(self, misconception, index):
+        """What a misconception does on a case, remembered: every wrong answer is held to it."""
+        key = misconception.name, index
+        if key not in self._mistakes:
+            arguments = self.trials[index].arguments
+            self._mistakes[key] = observe(self.exercise, misconception.answer, arguments)
+        return self._mistakes[key]
+
+    @cached_property
+    def _mistakes(self):
+        return {}
+
+    @cached_property
+    def _drawn_anew(self):
+        return [Paper(self.exercise, self.seed + 1000 * i) for i in range(1, EXTRA_DRAWS + 1)]
+
+
+def _broken(trial, law, run, outcome, known):
+    """What the answer does that breaks the law, in words, or None.
+
+    ``known`` are the calls that the law makes of the reference, with their outcomes.
+    """
+    known = iter(known)
+
+    def answer(**named):
+        if trial.is_own(named):
+            return _lawful(trial, outcome, trial.wanted.value)
+        law_call = next(known, None)
+        if law_call is None or not _alike(law_call.arguments, named):
+            # What this law asks depends on what it was answered.
+            law_call = _LawCall(named, trial.reference(**named), *run([named]))
+        return _lawful(trial, law_call.outcome, law_call.wanted)
+
+    try:
+        return trial.test(law, answer)
+    except _Seen as seen:
+        return str(seen)
+
+
+def _lawful(trial, outcome, wanted_value):
+    """The value of an outcome, once it has the form that a law can look at."""
+    if outcome.failure:
+        raise _Seen(outcome.failure.words)
+    given, form = members(outcome.value), members(wanted_value)
+    if isinstance(outcome.value, tuple) != isinstance(wanted_value, tuple) or len(given) != len(
+        form
+    ):
+        raise _Seen("what it returns has another form than before")
+    for one, other in zip(given, form, strict=True):
+        if not isinstance(one, np.ndarray) or one.dtype.kind not in "fiu":
+            raise _Seen("what it returns is no array of real numbers")
+        if one.shape != other.shape:
+            raise _Seen(f"what it returns has shape {one.shape}; wanted is {other.shape}")
+    return trial.without_gradients(outcome.value)
+
+
+def _alike(one, other):
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name], equal_nan=True)
+        if isinstance(one[name], np.ndarray)
+        else one[name] == other[name]
+        for name in one
+    )
 
 
 def observe(exercise, answer, arguments):
     """Call ``answer`` on a copy of the arguments and write down what happened."""
-    mine = copy.deepcopy(arguments)
-    bound = exercise.signature.bind(**mine)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
-            value = plain(answer(*bound.args, **bound.kwargs))
-        except (Exception, SystemExit) as error:
-            return Outcome(error=error)
-    changed = tuple(
-        name
-        for name, before in arguments.items()
-        if isinstance(before, np.ndarray) and not np.array_equal(before, mine[name], equal_nan=True)
-    )
+    try:
+        value, changed = _called(exercise, answer, copy.deepcopy(arguments))
+    except (Exception, SystemExit) as error:
+        words = _error_in_words(exercise, answer, error)
+        return Outcome(failure=Failure(type(error).__name__, words))
     return Outcome(value, changed=changed)
 
 
-def _trials(exercise, answer, seed):
-    for index, case in enumerate(exercise.cases):
-        arguments = exercise.arguments(index, seed)
-        outcome = observe(exercise, answer, arguments)
-        yield Trial(case, arguments, wanted(exercise.reference, arguments), outcome)
+def _called(exercise, answer, arguments):
+    way = Way(exercise.backend, exercise.gradients)
+    ordered, positional = bind(exercise, arguments)
+    return call(answer, ordered, way, positional)
 
 
-def _first_fault(exercise, answer, trials, seed):
-    """The first case that fails, the simplest since cases are written in that order; else a law."""
-    for trial in trials:
-        fault = _fault(exercise, answer, trial)
-        if fault:
-            if fault["kind"] == "value":
-                fault["law"] = (_broken_law(exercise, answer, [trial], seed) or {}).get("law", "")
-            return fault
-    return _broken_law(exercise, answer, trials, seed)
-
-
-def _broken_law(exercise, answer, trials, seed):
-    for trial in trials:
-        for law in exercise.laws:
-            seen = _broken(exercise, answer, law, trial, seed)
-            if seen:
-                return {
-                    "kind": "law",
-                    "message": seen,
-                    "law": law.sentence,
-                    "case": trial.case.name,
-                    "called_with": _in_words(trial.arguments),
-                }
-    return None
-
-
-def _fault(exercise, answer, trial):
-    outcome = trial.outcome
-    tried = {"case": trial.case.name, "called_with": _in_words(trial.arguments)}
-    if type(outcome.error) is NotImplementedError:
-        message = f"`{exercise.function}` still raises NotImplementedError: write its body"
-        return {"kind": "unfinished", "message": message}
-    if outcome.error:
-        return {
-            "kind": "raised",
-            "message": _error_in_words(exercise, answer, outcome.error),
-            **tried,
-        }
-    found = difference(outcome.value, trial.wanted, exercise.parts)
-    if found is None and outcome.changed:
-        names = ", ".join(f"`{name}`" for name in outcome.changed)
-        found = Difference("arguments changed", f"your function changes its argument {names}")
-    if found is None:
-        return None
-    return {
-        "kind": found.kind,
-        "message": found.message,
-        **tried,
-        "given": found.given,
-        "wanted": found.wanted,
-        "worst": found.worst,
-    }
-
-
-def _broken(exercise, answer, law, trial, seed):
-    def call(**named):
-        outcome = observe(exercise, answer, named)
-        if outcome.error:
-            raise outcome.error
-        return outcome.value
-
-    try:
-        with np.errstate(all="ignore"):
-            rng, close = np.random.default_rng(seed), laws.within(trial.wanted.largest_slack)
-            return law.broken_by(call, trial.arguments, rng, close)
-    except Exception as error:
-        return _error_in_words(exercise, answer, error)
-
-
-def _misconceptions(exercise, answer, trials, seed):
-    """The known mistakes that do the same as the answer on every case, told apart if possible."""
-    remaining = [
-        misconception
-        for misconception in exercise.misconceptions
-        if _agrees(exercise, misconception, trials)
-    ]
-    for extra in range(1, EXTRA_DRAWS + 1):
-        if len(remaining) < 2:
-            break
-        more = list(_trials(exercise, answer, seed + 1000 * extra))
-        remaining = [m for m in remaining if _agrees(exercise, m, more)] or remaining
-    return remaining
-
-
-def _agrees(exercise, misconception, trials):
-    # Two functions that fail everywhere need not share a mistake: one value at least must agree.
-    return any(trial.outcome.error is None for trial in trials) and all(
-        trial.outcome.like(observe(exercise, misconception.answer, trial.arguments))
-        for trial in trials
-    )
+def _by_name(exercise, function, **arguments):
+    return _called(exercise, function, arguments)[0]
 
 
 def _without_numbers(fault):
@@ -206,8 +423,6 @@ def _in_words(arguments):
 
 def _error_in_words(exercise, answer, error):
     """A learner's exception with their own line, and nothing of ours."""
-    if hasattr(error, "told"):  # it happened in another process, which found the words
-        return error.told
     what = f"{type(error).__name__}: {error}"
     own = getattr(getattr(answer, "__code__", None), "co_filename", None)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
@@ -215,14 +430,3 @@ def _error_in_words(exercise, answer, error):
         return f"calling `{exercise.function}{exercise.signature}` failed with {what}"
     line = frames[-1].line or linecache.getline(own, frames[-1].lineno).strip()
     return f"line {frames[-1].lineno} of your code, `{line}`, raised {what}"
-
-
-def _verdict(exercise, kind, message, **fields):
-    return Verdict(
-        exercise=exercise.name,
-        title=exercise.heading,
-        passed=kind == "passed",
-        kind=kind,
-        message=message,
-        **fields,
-    )

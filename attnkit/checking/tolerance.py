@@ -12,10 +12,11 @@ output stand weights near one, and their rounding stays when they cancel.
 """
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from attnkit.checking.calling import members
 from attnkit.checking.compare import plain
 
 # More operations than go one after another into one element of any case.
@@ -37,7 +38,12 @@ class Wanted:
 
     @property
     def largest_slack(self):
-        return max(float(np.max(slack)) for slack in _members(self.slack))
+        return max(float(np.max(slack)) for slack in members(self.slack))
+
+    def of_any_value(self):
+        """The same, but for the numbers: what remains are type, shape and dtype."""
+        slack = tuple(np.full(member.shape, np.inf) for member in members(self.value))
+        return replace(self, slack=slack if isinstance(self.value, tuple) else slack[0])
 
 
 def wanted(reference, arguments):
@@ -46,22 +52,18 @@ def wanted(reference, arguments):
     doubles = _changed(arguments, lambda array: array.astype(float))
     value = plain(reference(**copy.deepcopy(doubles)))
     rng = np.random.default_rng(0)
-    response = [np.zeros_like(member) for member in _members(value)]
+    response = [np.zeros_like(member) for member in members(value)]
     for _ in range(NUDGES):
         nudged = _changed(
             doubles, lambda array: array * (1 + NUDGE * rng.choice([-1.0, 1.0], array.shape))
         )
-        moved = _members(plain(reference(**nudged)))
-        for known, one, other in zip(response, moved, _members(value), strict=True):
+        moved = members(plain(reference(**nudged)))
+        for known, one, other in zip(response, moved, members(value), strict=True):
             np.maximum(known, np.abs(one - other) / NUDGE, out=known)
-    around = [*_members(value), *(x for x in doubles.values() if _is_floating(x))]
+    around = [*members(value), *(x for x in doubles.values() if _is_floating(x))]
     largest = max(1.0, *(float(np.max(np.abs(array))) for array in around))
     slack = tuple(ROUNDINGS * np.finfo(dtype).eps * (largest + known) for known in response)
     return Wanted(value, slack if isinstance(value, tuple) else slack[0], dtype)
-
-
-def _members(value):
-    return value if isinstance(value, tuple) else (value,)
 
 
 def _is_floating(value):

@@ -13,7 +13,9 @@ import numpy as np
 class Verdict:
     """The result of a check.
 
-    ``kind`` is passed, unfinished, raised, arguments changed, type, shape, dtype, value or law.
+    ``kind`` is passed, unfinished, not allowed, raised, arguments changed, type, shape, dtype,
+    value or law. ``earned`` are the points, of ``points``; ``groups`` says of each group of cases
+    its name, its points and whether it is right, where the points are parted.
     ``misconceptions`` are the known mistakes that give the same output on every case; ``hint``
     belongs to the first. ``called_with`` says the arguments of the case in words; it, ``given`` and
     ``wanted`` are left out when the case is hidden.
@@ -24,6 +26,9 @@ class Verdict:
     passed: bool
     kind: str
     message: str
+    earned: float = 0
+    points: float = 0
+    groups: tuple[tuple[str, float, bool], ...] = ()
     misconceptions: tuple[str, ...] = ()
     hint: str = ""
     case: str = ""
@@ -37,7 +42,13 @@ class Verdict:
 
     @property
     def state(self):
-        return {"passed": "right", "unfinished": "not filled in yet"}.get(self.kind, "not yet")
+        if self.earned and not self.passed:
+            return f"partly right, {self.earned:g} of {self.points:g} points"
+        return {
+            "passed": "right",
+            "unfinished": "not filled in yet",
+            "not allowed": "please write it yourself",
+        }.get(self.kind, "not yet")
 
     @property
     def headline(self):
@@ -61,6 +72,9 @@ class Verdict:
             "passed": self.passed,
             "kind": self.kind,
             "message": self.message,
+            "earned": self.earned,
+            "points": self.points,
+            "groups": [list(group) for group in self.groups],
             "misconceptions": list(self.misconceptions),
             "hint": self.hint,
             "case": self.case,
@@ -75,6 +89,7 @@ class Verdict:
     def from_dict(cls, data):
         """The verdict that ``to_dict`` wrote down."""
         lists = {name: tuple(data[name]) for name in ("misconceptions", "worst")}
+        lists["groups"] = tuple(tuple(group) for group in data["groups"])
         arrays = {
             name: None if data[name] is None else np.array(data[name], dtype=float)
             for name in ("given", "wanted")
@@ -82,6 +97,14 @@ class Verdict:
         return cls(**{**data, **lists, **arrays})
 
     def _sentences(self):
+        if self.groups and not self.passed:
+            yield (
+                "Parts",
+                ", ".join(
+                    f"{'✓' if right else '✗'} {name} ({points:g})"
+                    for name, points, right in self.groups
+                ),
+            )
         if self.case:
             yield "Case", self.case + (f": {self.called_with}" if self.called_with else "")
         yield "Seen", self.message

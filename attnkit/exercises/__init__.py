@@ -43,15 +43,19 @@ def _among(known, name, what):
 
 
 def check(name, answer, *, hidden=False):
-    """Check an answer, show the verdict, and raise CheckFailed unless it is right.
+    """Check an answer, show the verdict, and raise CheckFailed if it earns nothing.
 
     ``hidden`` draws the cases from the course's own seed and keeps their numbers to itself.
+
+    :returns: the points of an answer that is partly right, which nbgrader takes from the cell's
+        result; nothing for one that is right
     """
     seed = int(os.environ.get("ATTNKIT_SEED", "0"), 16) if hidden else 0
     verdict = judge(find(name), answer, seed=seed, hidden=hidden)
     _show(verdict)
-    if not verdict.passed:
+    if not verdict.earned:
         raise CheckFailed(verdict)
+    return None if verdict.passed else verdict.earned
 
 
 def _show(verdict):

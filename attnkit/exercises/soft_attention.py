@@ -16,6 +16,7 @@ from attnkit.checking import Question, exercise, in_single_precision, laws
     minutes=15,
     difficulty=1,
     contract="scores (any shape), axis -> weights (same shape); finite for any finite scores",
+    not_allowed=("scipy.special.softmax", "torch.softmax"),
     laws=[
         laws.sums_to(1, along=lambda arguments: arguments.get("axis", -1)),
         laws.not_negative(),
@@ -262,6 +263,7 @@ def _(scores, axis=-1):
     difficulty=1,
     contract="Q (..., M, Dq), K (..., N, Dk), W (Dk, Dq) or None -> scores (..., M, N), divided "
     "by the square root of Dk if scaled",
+    groups={"the dot product": 2, "the scale": 1, "the matrix W": 1},
     laws=[
         laws.items_permuted("K", axis=-2, output_axis=-1),
         laws.batch_independent("Q", "K", rank=2),
@@ -310,57 +312,62 @@ def _product(rng, M, N, Dq, Dk, batch=(), W=False, **options):
     return arguments | options
 
 
-@multiplicative_scores.case("dot product")
+@multiplicative_scores.case("dot product", group="the dot product")
 def _(rng):
     return _product(rng, M=3, N=5, Dq=4, Dk=4)
 
 
-@multiplicative_scores.case("scaled dot product")
+@multiplicative_scores.case("scaled dot product", group="the scale")
 def _(rng):
     return _product(rng, M=3, N=5, Dq=4, Dk=4, scaled=True)
 
 
-@multiplicative_scores.case("bilinear, queries and keys of different length")
+@multiplicative_scores.case("bilinear, queries and keys of different length", group="the matrix W")
 def _(rng):
     return _product(rng, M=2, N=5, Dq=3, Dk=4, W=True)
 
 
-@multiplicative_scores.case("bilinear, queries and keys of one length")
+@multiplicative_scores.case("bilinear, queries and keys of one length", group="the matrix W")
 def _(rng):
     return _product(rng, M=2, N=5, Dq=4, Dk=4, W=True)
 
 
-@multiplicative_scores.case("bilinear and scaled")
+@multiplicative_scores.case("bilinear and scaled", group="the scale")
 def _(rng):
     return _product(rng, M=2, N=5, Dq=3, Dk=4, W=True, scaled=True)
 
 
-@multiplicative_scores.case("a batch")
+@multiplicative_scores.case("a batch", group="the dot product")
+def _(rng):
+    return _product(rng, M=3, N=5, Dq=4, Dk=4, batch=(2,))
+
+
+@multiplicative_scores.case("a batch, scaled", group="the scale")
 def _(rng):
     return _product(rng, M=3, N=5, Dq=4, Dk=4, batch=(2,), scaled=True)
 
 
-@multiplicative_scores.case("a batch, bilinear")
+@multiplicative_scores.case("a batch, bilinear", group="the matrix W")
 def _(rng):
     return _product(rng, M=3, N=4, Dq=2, Dk=5, batch=(2,), W=True)
 
 
-@multiplicative_scores.case("all sizes equal")
+@multiplicative_scores.case("all sizes equal", group="the dot product")
 def _(rng):
     return _product(rng, M=4, N=4, Dq=4, Dk=4)
 
 
-@multiplicative_scores.case("one query, one key")
+@multiplicative_scores.case("one query, one key", group="the scale")
 def _(rng):
     return _product(rng, M=1, N=1, Dq=3, Dk=3, scaled=True)
 
 
-@multiplicative_scores.case("single precision")
+@multiplicative_scores.case("single precision", group="the scale")
 def _(rng):
     return in_single_precision(_product(rng, M=2, N=5, Dq=3, Dk=4, W=True, scaled=True))
 
 
-@multiplicative_scores.case("rows of memory that are not contiguous")
+@multiplicative_scores.case("rows of memory that are not contiguous", group="the dot product")
 def _(rng):
     return {"Q": rng.normal(size=(4, 3)).T, "K": rng.normal(size=(4, 5)).T}
 
@@ -769,6 +776,7 @@ _weights = {"part": lambda output: output[1]}
     parts=("read", "weights"),
     contract="Q (..., M, D), K (..., N, D), V (..., N, Dv), temperature -> the tuple (read "
     "(..., M, Dv), weights (..., M, N))",
+    not_allowed=("torch.nn.functional.scaled_dot_product_attention",),
     laws=[
         laws.sums_to(1, along=lambda arguments: -1, **_weights),
         laws.not_negative(**_weights),

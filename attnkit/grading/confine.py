@@ -75,17 +75,40 @@ def readable(hidden=("attnkit",)):
     return sorted({path for path in libraries | entries | single if path.exists()} - packages)
 
 
-def confine(paths, *, memory=4 * 2**30, seconds=120):
-    """From here on this process may only compute and read below ``paths``.
+def allow(paths):
+    """A set of rules for ``confine``: the files below ``paths`` may be read.
 
-    :param memory: bytes of address space
-    :param seconds: of processor time, in all
-    :raises CannotConfine: where the machine lacks what is needed; nothing is half done quietly
+    Made once for many processes that are forked from this one, since it takes longer than a fork.
+
+    :raises CannotConfine: where the machine lacks what confinement needs, saying what
     """
     lacks = missing()
     if lacks:
         raise CannotConfine(f"this machine lacks {', '.join(lacks)}")
-    import pyseccomp  # only where there is a seccomp, and before it can find its library no more
+    import pyseccomp  # noqa: F401 (only where there is a seccomp, and before any fork)
+
+    version = _landlock_version()
+    ruleset = _Ruleset(HANDLED[min(version, 5)], ALL_NETWORK, ALL_SCOPES)
+    # Older kernels know a shorter structure.
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    rules = _checked(LIBC.syscall(CREATE_RULESET, ctypes.byref(ruleset), size, 0))
+    for path in paths:
+        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        allowed = READ | EXECUTE if path.is_dir() else READ_FILE
+        rule = _Beneath(allowed, parent)
+        _checked(LIBC.syscall(ADD_RULE, rules, 1, ctypes.byref(rule), 0))
+        os.close(parent)
+    return rules
+
+
+def confine(rules, *, memory=4 * 2**30, seconds=120):
+    """From here on this process may only compute and read what ``rules``, of ``allow``, say.
+
+    :param memory: bytes of address space
+    :param seconds: of processor time, in all
+    :raises CannotConfine: where the kernel refuses; nothing is half done quietly
+    """
+    import pyseccomp
 
     die_with_parent()
     _prctl(DUMPABLE, 0)
@@ -98,7 +121,9 @@ def confine(paths, *, memory=4 * 2**30, seconds=120):
         resource.RLIMIT_NOFILE: 128,
     }.items():
         resource.setrlimit(limit, (value, value))
-    _landlock(paths)
+    _drop_capabilities()
+    _checked(LIBC.syscall(RESTRICT_SELF, rules, 0))
+    os.close(rules)
     _seccomp(pyseccomp)
 
 
@@ -120,20 +145,11 @@ class _Beneath(ctypes.Structure):
     _fields_ = [("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32)]
 
 
-def _landlock(paths):
-    version = _landlock_version()
-    ruleset = _Ruleset(HANDLED[min(version, 5)], ALL_NETWORK, ALL_SCOPES)
-    # Older kernels know a shorter structure.
-    size = 8 if version < 4 else 16 if version < 6 else 24
-    rules = _checked(LIBC.syscall(CREATE_RULESET, ctypes.byref(ruleset), size, 0))
-    for path in paths:
-        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        allowed = READ | EXECUTE if path.is_dir() else READ_FILE
-        rule = _Beneath(allowed, parent)
-        _checked(LIBC.syscall(ADD_RULE, rules, 1, ctypes.byref(rule), 0))
-        os.close(parent)
-    _checked(LIBC.syscall(RESTRICT_SELF, rules, 0))
-    os.close(rules)
+def _drop_capabilities():
+    """Root keeps its id and its files; what else it may do is gone."""
+    version_3, this_process = 0x20080522, 0
+    header = (ctypes.c_uint32 * 2)(version_3, this_process)
+    _checked(LIBC.capset(header, (ctypes.c_uint32 * 6)()))
 
 
 def _seccomp(pyseccomp):

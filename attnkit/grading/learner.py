@@ -6,24 +6,27 @@ It never holds a reference, a case's wanted value or a hidden case that it was n
 
 import contextlib
 import io
+import itertools
 import os
+import signal
 import sys
 import traceback
 import types
 
-import numpy as np
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
-from attnkit.checking.compare import plain
-from attnkit.grading import confine, wire
-
-LONGEST = 100_000  # characters of what one cell prints
+from attnkit.checking.calling import Way, call
+from attnkit.grading import confine, replies, wire
 
 
-def prepare():
+def prepare(with_torch):
     """An IPython shell with what every notebook imports; made once, before any fork."""
+    if with_torch:
+        import torch
+
+        torch.set_num_threads(1)
     quiet = Config()
     quiet.HistoryManager.enabled = False
     quiet.InteractiveShell.colors = "nocolor"
@@ -36,26 +39,47 @@ def prepare():
     return shell
 
 
-def serve(shell, paths, source, target):
+def serve(shell, rules, source, target):
     """Confine this process, then do as the judge asks until it hangs up; never returns."""
     try:
         limits = wire.receive(source)
         if limits is not None:
-            confine.confine(paths, **limits)
+            confine.confine(rules, **limits)
         _mute()  # until here an error of ours is heard
+        signal.signal(signal.SIGALRM, _interrupt)
         wire.send(target, "ready")
+        number = itertools.count()
         while True:
             kind, *details = wire.receive(source)
-            reply = {"cell": _run_cell, "call": _call}[kind](shell, *details)
-            try:
-                wire.send(target, reply)
-            except (TypeError, ValueError, OverflowError):
-                wire.send(target, ["odd", type(reply[1]).__name__[:100]])
+            for reply in {"cell": _run_cell, "calls": _call_all}[kind](shell, *details):
+                wire.send(target, [next(number), *reply])
     except wire.Broken:
         os._exit(0)
     except BaseException:
         traceback.print_exc()
         os._exit(1)
+
+
+class _Late(BaseException):
+    """The judge says that it takes too long; not an Exception, which a learner may catch."""
+
+
+class _Limited:
+    """While a learner's code runs in it, the judge's signal ends that code; else it is nothing."""
+
+    running = False
+
+    def __enter__(self):
+        _Limited.running = True
+
+    def __exit__(self, *error):
+        _Limited.running = False
+
+
+def _interrupt(number, frame):
+    if _Limited.running:
+        _Limited.running = False
+        raise _Late
 
 
 def _mute():
@@ -65,37 +89,78 @@ def _mute():
 
 def _run_cell(shell, text):
     """What a cell printed and showed, and its error in a line."""
-    with capture_output() as captured:
-        result = shell.run_cell(text, silent=False, store_history=False)
-    error = result.error_before_exec or result.error_in_exec
-    return [
+    try:
+        with capture_output() as captured, _Limited():
+            result = shell.run_cell(text, silent=False, store_history=False)
+        error = result.error_before_exec or result.error_in_exec
+    except _Late as late:
+        error = late
+    if isinstance(error, _Late):
+        yield ["late", _own_line(error, "<ipython-input")]
+        return
+    yield [
         "ran",
-        captured.stdout[:LONGEST],
-        captured.stderr[:LONGEST],
-        [dict(output.data) for output in captured.outputs][:20],
-        error and [type(error).__name__, str(error)[:1000]],
+        _text(captured.stdout, replies.TEXT),
+        _text(captured.stderr, replies.TEXT),
+        [_shown(output.data) for output in captured.outputs[: replies.SHOWN]],
+        error and _named(error),
     ]
 
 
-def _call(shell, name, arguments, named):
-    """Call a function of the learner's; what it prints while it is judged is thrown away."""
-    function = shell.user_ns.get(name)
+def _shown(data):
+    shown = {"text/plain": _text(data.get("text/plain", ""), replies.TEXT)}
+    picture = data.get("image/png")
+    if isinstance(picture, bytes) and len(picture) <= replies.PICTURE:
+        shown["image/png"] = picture
+    return shown
+
+
+def _call_all(shell, name, backend, gradients, calls):
+    """Call a learner's function again and again, until one call takes too long."""
+    way = Way(backend, tuple(gradients))
+    for arguments, positional in calls:
+        reply = _call(shell.user_ns.get(name), arguments, way, positional)
+        yield reply
+        if reply[0] == "late":
+            return
+
+
+def _call(function, arguments, way, positional):
+    """What the function prints while it is judged is thrown away."""
     if not callable(function):
-        return ["missing", type(function).__name__]
+        return ["missing"]
+    given = {name: wire.tuples(value) for name, value in arguments.items()}
+    own = getattr(getattr(function, "__code__", None), "co_filename", "")
     try:
-        with _silence(), np.errstate(all="ignore"):
-            value = plain(function(*arguments, **named))
+        with _silence(), _Limited():
+            value, changed = call(function, given, way, positional)
+        return ["value", replies.crossing(value), list(changed)]
+    except _Late as late:
+        return ["late", _own_line(late, own)]
     except BaseException as error:
-        return _raised(function, error)
-    return ["value", value, arguments, named]
+        return ["raised", *_named(error), _own_line(error, own)]
 
 
-def _raised(function, error):
-    """The type, the beginning of the message, and the learner's own line."""
-    own = getattr(getattr(function, "__code__", None), "co_filename", None)
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == own]
-    line = [frames[-1].lineno, (frames[-1].line or "")[:200]] if frames else None
-    return ["raised", type(error).__name__[:100], str(error)[:300], line]
+def _named(error):
+    name = type(error).__name__
+    if not (name.isidentifier() and len(name) <= replies.NAME):
+        name = "Exception"
+    return [name, _text(error, 300)]
+
+
+def _text(thing, longest):
+    """The beginning of it as text that can be encoded."""
+    try:
+        return str(thing)[:longest].encode(errors="replace").decode()
+    except BaseException as another:  # even this is a learner's code
+        return f"({type(another).__name__} in its text)"
+
+
+def _own_line(error, file):
+    """The last line of the learner's that an exception came by, and its number."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if file and frame.filename.startswith(file)]
+    return [own[-1].lineno, _text(own[-1].line or "", 200)] if own else None
 
 
 @contextlib.contextmanager

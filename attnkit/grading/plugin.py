@@ -64,6 +64,9 @@ class Judge(NbGraderPreprocessor):
     unconfined = Bool(
         False, help="Run submissions with all the rights of this account, where Linux is missing."
     ).tag(config=True)
+    library_calls = Bool(
+        False, help="Give points for a call of the library function that an exercise asks for."
+    ).tag(config=True)
 
     def preprocess(self, nb, resources):
         """Called by nbgrader with the grafted notebook."""
@@ -75,7 +78,8 @@ class Judge(NbGraderPreprocessor):
             )
         limits = None if self.unconfined else {"memory": self.memory, "seconds": self.seconds}
         seed = int(os.environ["ATTNKIT_SEED"], 16)
-        return judge.run(nb, seed=seed, limits=limits), resources
+        judged = judge.run(nb, seed=seed, limits=limits, library_calls=self.library_calls)
+        return judged, resources
 
 
 def _note(reason):

@@ -39,46 +39,56 @@ def unpack(data):
         raise Broken(f"not a message: {type(error).__name__}") from None
 
 
-def send(descriptor, value, *, deadline=None):
-    """Write one message, each part within the deadline (a time of time.monotonic)."""
+def by(deadline):
+    """Waits for a descriptor until a time of time.monotonic, and then raises TimeoutError."""
+
+    def wait(descriptor, event):
+        if not ready(descriptor, event, deadline - time.monotonic()):
+            raise TimeoutError
+
+    return wait
+
+
+def ready(descriptor, event, seconds):
+    """Whether one can read or write within so many seconds."""
+    poll = select.poll()
+    poll.register(descriptor, event)
+    return bool(poll.poll(max(0.0, 1000 * seconds)))
+
+
+def send(descriptor, value, *, wait=None):
+    """Write one message; before each part ``wait`` may lose its patience, such as ``by`` does."""
     data = pack(value)
     if len(data) > LARGEST:
         raise Broken(f"a message of {len(data):,} bytes; at most {LARGEST:,} are sent")
     view = memoryview(struct.pack("<I", len(data)) + data)
     while view:
-        _wait(descriptor, select.POLLOUT, deadline)
+        if wait:
+            wait(descriptor, select.POLLOUT)
         try:
             view = view[os.write(descriptor, view[:65536]) :]
         except OSError as error:
             raise Broken(f"the other side is gone: {error.strerror}") from None
 
 
-def receive(descriptor, *, deadline=None):
+def receive(descriptor, *, wait=None):
     """Read one message."""
-    (size,) = struct.unpack("<I", _read(descriptor, 4, deadline))
+    (size,) = struct.unpack("<I", _read(descriptor, 4, wait))
     if size > LARGEST:
         raise Broken(f"a message of {size:,} bytes; at most {LARGEST:,} are read")
-    return unpack(_read(descriptor, size, deadline))
+    return unpack(_read(descriptor, size, wait))
 
 
-def _read(descriptor, size, deadline):
+def _read(descriptor, size, wait):
     data = bytearray()
     while len(data) < size:
-        _wait(descriptor, select.POLLIN, deadline)
+        if wait:
+            wait(descriptor, select.POLLIN)
         part = os.read(descriptor, min(size - len(data), 65536))
         if not part:
             raise Broken("the other side is gone")
         data += part
     return bytes(data)
-
-
-def _wait(descriptor, event, deadline):
-    if deadline is None:
-        return
-    poll = select.poll()
-    poll.register(descriptor, event)
-    if not poll.poll(max(0.0, 1000 * (deadline - time.monotonic()))):
-        raise TimeoutError
 
 
 def _encode(value):
@@ -87,9 +97,10 @@ def _encode(value):
     if isinstance(value, np.generic):
         value = np.asarray(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
-        array = np.ascontiguousarray(np.asarray(value))
-        header = msgpack.packb([array.dtype.str, list(array.shape)])
-        return msgpack.ExtType(ARRAY, header + array.tobytes())
+        # Memory laid out by columns stays so: an answer has to be right for both.
+        order = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        header = msgpack.packb([value.dtype.str, list(value.shape), order])
+        return msgpack.ExtType(ARRAY, header + value.tobytes(order))
     raise TypeError(f"{type(value).__name__} does not cross")
 
 
@@ -100,9 +111,9 @@ def _decode(code, data):
     unpacker.feed(data)
     header = unpacker.unpack()
     body = data[unpacker.tell() :]
-    if not (isinstance(header, list) and len(header) == 2):
+    if not (isinstance(header, list) and len(header) == 3 and header[2] in ("C", "F")):
         raise Broken("array without a header")
-    name, shape = header
+    name, shape, order = header
     try:
         dtype = np.dtype(name)
     except TypeError:
@@ -112,11 +123,12 @@ def _decode(code, data):
         raise Broken(f"shape {shape!r}")
     if dtype.kind not in KINDS or dtype.itemsize * math.prod(shape) != len(body):
         raise Broken(f"an array of {dtype} and {shape} in {len(body)} bytes")
-    return np.frombuffer(body, dtype).reshape(shape).copy()
+    return np.frombuffer(body, dtype).reshape(shape, order=order).copy(order)
 
 
 def tuples(value):
     """The value with tuples where ``{"tuple": [...]}`` stands for them."""
-    if isinstance(value, dict) and value.keys() == {"tuple"} and isinstance(value["tuple"], list):
-        return tuple(tuples(member) for member in value["tuple"])
+    match value:
+        case {"tuple": list(members)}:
+            return tuple(map(tuples, members))
     return value

@@ -98,7 +98,7 @@ def attempt(code, tmp_path, *, confined):
             libc.syscall.restype = ctypes.c_long
             from attnkit.grading import confine
             if {confined}:
-                confine.confine(confine.readable(), seconds=5)
+                confine.confine(confine.allow(confine.readable()), seconds=5)
             {code}
             os.write(1, b"THROUGH")
         """
@@ -144,7 +144,7 @@ def test_a_confined_process_can_still_compute(code, tmp_path):
 def test_a_confined_process_dies_with_its_parent():
     child = """
         from attnkit.grading import confine
-        confine.confine(confine.readable())
+        confine.confine(confine.allow(confine.readable()))
         import time
         time.sleep(60)
     """

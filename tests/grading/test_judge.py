@@ -24,7 +24,7 @@ SOLUTION = Path(notebooks.__file__).parent / "soft_attention.py"
 @pytest.fixture
 def graded(monkeypatch):
     """Grade a notebook with two exercises: the answer to the first, a right one to the second."""
-    monkeypatch.setattr(judge, "STEP", 3.0)
+    monkeypatch.setattr(judge, "STEP", 1.0)
 
     def grade(answer, seed=7):
         notebook = notebooks.teacher("soft_attention")

@@ -27,6 +27,7 @@ def test_arrays_cross(array):
     back = wire.unpack(wire.pack(array))
     assert back.dtype == array.dtype
     np.testing.assert_array_equal(back, array)
+    assert back.flags.f_contiguous == array.flags.f_contiguous
     back[...] = 0  # it can be written to
 
 
@@ -58,12 +59,14 @@ def ext(header, body=b""):
         b"\xc1",
         b"\x91",
         msgpack.packb(msgpack.ExtType(5, b"x")),
-        ext(["<f8", [2]], b"\0" * 8),  # too short
-        ext(["<f8", [2**40]]),  # would allocate
-        ext(["<f8", [-1]], b""),
-        ext(["|O", [1]], b"\0" * 8),  # objects
-        ext(["no dtype", [1]], b"\0" * 8),
-        ext(["<f8", "shape"], b""),
+        ext(["<f8", [2], "C"], b"\0" * 8),  # too short
+        ext(["<f8", [2**40], "C"]),  # would allocate
+        ext(["<f8", [-1], "C"], b""),
+        ext(["|O", [1], "C"], b"\0" * 8),  # objects
+        ext(["no dtype", [1], "C"], b"\0" * 8),
+        ext(["<f8", "shape", "C"], b""),
+        ext(["<f8", [1], "A"], b"\0" * 8),
+        ext(["<f8", [1]], b"\0" * 8),
         ext("header"),
     ],
 )
@@ -82,7 +85,7 @@ def pipe():
 
 def test_messages_go_through_a_pipe(pipe):
     wire.send(pipe[1], ["call", np.ones(3)])
-    kind, array = wire.receive(pipe[0], deadline=time.monotonic() + 5)
+    kind, array = wire.receive(pipe[0], wait=wire.by(time.monotonic() + 5))
     assert kind == "call"
     assert array.sum() == 3
 
@@ -90,12 +93,12 @@ def test_messages_go_through_a_pipe(pipe):
 def test_a_claimed_length_is_not_believed(pipe):
     os.write(pipe[1], struct.pack("<I", 2**31))
     with pytest.raises(wire.Broken, match="at most"):
-        wire.receive(pipe[0], deadline=time.monotonic() + 5)
+        wire.receive(pipe[0], wait=wire.by(time.monotonic() + 5))
 
 
 def test_silence_ends_in_time(pipe):
     with pytest.raises(TimeoutError):
-        wire.receive(pipe[0], deadline=time.monotonic() + 0.1)
+        wire.receive(pipe[0], wait=wire.by(time.monotonic() + 0.1))
     os.write(pipe[1], struct.pack("<I", 100) + b"half")
     with pytest.raises(TimeoutError):
-        wire.receive(pipe[0], deadline=time.monotonic() + 0.1)
+        wire.receive(pipe[0], wait=wire.by(time.monotonic() + 0.1))
