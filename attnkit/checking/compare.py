@@ -107,7 +107,7 @@ def _array_difference(given, wanted, slack, dtype, what):
 
 def _value_difference(given, wanted, slack, what):
     with np.errstate(invalid="ignore"):
-        gap = np.abs(given.astype(float) - wanted)
+        gap = np.asarray(np.abs(given.astype(float) - wanted))  # of numbers numpy makes no array
     gap[~np.isfinite(gap)] = np.inf
     if np.all(gap <= slack):
         return None
