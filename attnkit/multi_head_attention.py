@@ -207,7 +207,7 @@ def head_ablation(reads, W, b, answers):
 
     def accuracy(kept):
         merged = xp.reshape(reads * kept[:, None], (reads.shape[0], -1))  # (B, h d)
-        right = xp.argmax(merged @ W.mT + b, axis=-1) == answers
+        right = xp.argmax(merged @ W.mT + b, axis=1) == answers
         return xp.mean(xp.asarray(right, dtype=reads.dtype))
 
     everyone = xp.ones(reads.shape[1], dtype=reads.dtype)
