@@ -787,21 +787,25 @@ def _(scores, mask):
 def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     import torch
 
-    layer = torch.nn.MultiheadAttention(X.shape[-1], heads, batch_first=True)
+    loaded = torch.nn.MultiheadAttention(X.shape[-1], heads, batch_first=True)
     names = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
     state = zip(names, map(torch.tensor, (W_in, b_in, W_out, b_out)), strict=True)
-    layer.to(torch.tensor(X).dtype).load_state_dict(dict(state))
-    empty = None if mask is None else ~mask.any(axis=-1)  # of which torch makes NaN
-    if mask is not None:
-        hidden = ~torch.tensor(mask | empty[..., None])
-        mask = hidden.repeat_interleave(heads, 0) if hidden.ndim == 3 else hidden
-    X, C = torch.tensor(X), torch.tensor(C)
-    output, weights = layer(X, C, C, attn_mask=mask, average_attn_weights=False)
-    output, weights = output.detach().numpy(), weights.detach().numpy()
-    if empty is not None:
-        output = np.where(empty[..., None], b_out, output)
-        weights = np.where(empty[..., None, :, None], 0, weights)
-    return output, weights
+    loaded.to(torch.tensor(X).dtype).load_state_dict(dict(state))
+    if mask is None:
+        mask = np.ones((X.shape[-2], C.shape[-2]), bool)
+    empty = ~mask.any(axis=-1)  # a row of which torch makes NaN
+    true_is_hidden = ~torch.tensor(mask | empty[..., None])
+    if mask.ndim == 3:
+        true_is_hidden = true_is_hidden.repeat_interleave(heads, 0)
+    items = torch.tensor(C)
+    both = loaded(
+        torch.tensor(X), items, items, attn_mask=true_is_hidden, average_attn_weights=False
+    )
+    theirs, theirs_per_head = (tensor.detach().numpy() for tensor in both)
+    return (
+        np.where(empty[..., None], b_out, theirs),
+        np.where(empty[..., None, :, None], 0, theirs_per_head),
+    )
 
 
 @multi_head_attention.right_answer("a loop over the heads")
