@@ -69,7 +69,8 @@ def multi_head_read(weights, V):
     for i in range(h):
         block = slice(i * d, (i + 1) * d)
         for m in range(M):
-            reads[m, block] = sum(weights[i, m, n] * V[n, block] for n in range(N))
+            terms = [weights[i, m, n] * V[n, block] for n in range(N)]
+            reads[m, block] = sum(terms)
     ```
 
     There may be batch axes in front of both: `(B, h, M, N)` and `(B, N, D)` give `(B, M, D)`.
@@ -397,10 +398,11 @@ def multi_head_attention(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     In a loop, for one head, without a mask:
 
     ```python
-    def rows(part, i):  # part 0: queries, 1: keys, 2: values
-        return slice(part * D + i * d, part * D + (i + 1) * d)
+    def project(A, part):  # part 0: queries, 1: keys, 2: values
+        rows = slice(part * D + i * d, part * D + (i + 1) * d)
+        return A @ W_in[rows].T + b_in[rows]
 
-    Q, K, V = (A @ W_in[rows(p, i)].T + b_in[rows(p, i)] for p, A in enumerate([X, C, C]))
+    Q, K, V = project(X, 0), project(C, 1), project(C, 2)
     weights[i] = softmax(Q @ K.T / np.sqrt(d))
     head = weights[i] @ V
     ```
@@ -889,7 +891,8 @@ def _a_head_that_reads_nothing(answer, arguments):
         "Make a *copy* of the reads for each head, put zeros in the place of that head only, and "
         "compare with the accuracy of all heads on the same examples.",
         "`without = reads.copy(); without[:, i] = 0`, then "
-        "`(without.reshape(B, -1) @ W.T + b).argmax(axis=1) == answers`, and the mean of that.",
+        "`(without.reshape(len(reads), -1) @ W.T + b).argmax(axis=1) == answers`, and the mean of "
+        "that.",
     ),
 )
 def head_ablation(reads, W, b, answers):
@@ -899,9 +902,9 @@ def head_ablation(reads, W, b, answers):
     decides: the answer is the row of `W` with the highest score,
 
     $$\hat a_t = \operatorname*{argmax}_a \Big( b_a + \sum_{i} \sum_{j} W_{a,\; i d + j}\,
-    \mathrm{reads}_{tij} \Big), \qquad
-    \mathrm{loss}_i = \mathrm{accuracy}(\text{all heads}) - \mathrm{accuracy}(\text{all but } i)$$
+    \mathrm{reads}_{tij} \Big)$$
 
+    The loss of head $i$ is the accuracy with all heads, less the accuracy with all heads but $i$.
     The accuracy is the share of examples whose answer is `answers[t]`, a row number from 0. Taking
     a head away means zeros in the place of what it has read; the other heads, `W` and `b` stay as
     they are. In a loop:
@@ -909,8 +912,10 @@ def head_ablation(reads, W, b, answers):
     ```python
     for i in range(h):
         for t in range(B):
-            merged = [0 if k == i else reads[t, k, j] for k in range(h) for j in range(d)]
-            right[t] = (W @ merged + b).argmax() == answers[t]
+            kept = reads[t].copy()
+            kept[i] = 0
+            scores = W @ kept.reshape(h * d) + b
+            right[t] = scores.argmax() == answers[t]
         losses[i] = accuracy - right.mean()
     ```
 

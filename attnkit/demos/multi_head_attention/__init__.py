@@ -62,7 +62,7 @@ class HeadsSideBySide(Demo):
     """
 
     _esm = module(FOLDER / "heads_side_by_side.js")
-    _heights = traitlets.Tuple((46.5, 66.5)).tag(sync=True)
+    _heights = traitlets.Tuple((42.5, 65.5)).tag(sync=True)
     row = traitlets.List(
         traitlets.Int(min=0, max=VOCABULARY - 1),
         [0, 1, 2, 3, 4, 5, 1, 3],

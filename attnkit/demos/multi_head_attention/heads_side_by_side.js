@@ -6,7 +6,7 @@ import {
 
 const PLACES = 8;
 const MOST_HEADS = 4;
-const QUESTIONS = 400;
+const QUESTIONS = 300;
 
 const WORDS = {
   title: "Heads side by side",
@@ -43,7 +43,7 @@ const WORDS = {
   sentence:
     "Here {right} of 2 answers are right. In {count} other rows with two questions each, both are " +
     "right in {rate} %.",
-  head: ["asked for", "stands there", "layer says", "how sure"],
+  head: ["asked", "there", "answer", "sure"],
   said: "Answers",
   weights: "Weights of the heads that are on",
   place: "place",
@@ -140,19 +140,22 @@ export function compute(state) {
   return { ...found, right: right(found, state), rate: both.length / QUESTIONS, size };
 }
 
-const LEFT = 60;
-const STEP = 40;
+// Where things stand in the picture.
+const WIDE = 400;
+const LEFT = 64;
+const STEP = (WIDE - 2 * LEFT) / (PLACES - 1);
+const EDGE = LEFT - STEP / 2 + 2;
 const ROWS = 92;
 const ROW = 30;
-const FLOOR = 264;
-const BAR = 32;
+const FLOOR = 260;
+const BAR = 40;
 
 // A row of weights: cells with numbers, faint while the head is off.
 function headRow(head) {
-  const name = svg("text", { class: "attn-tick", x: 20, y: ROWS + ROW * head + 17 });
+  const name = svg("text", { class: "attn-tick", x: 22, y: ROWS + ROW * head + 17 });
   const cells = Array.from({ length: PLACES }, (_, n) => ({
     back: svg("rect", {
-      class: "attn-column", x: LEFT + STEP * n - 18, y: ROWS + ROW * head, width: 36, height: 25,
+      class: "attn-column", x: EDGE + STEP * n, y: ROWS + ROW * head, width: STEP - 4, height: 25,
     }),
     number: svg("text", { class: "attn-number", x: LEFT + STEP * n, y: ROWS + ROW * head + 17 }),
   }));
@@ -162,7 +165,7 @@ function headRow(head) {
 
 function build({ stage, side, change, state }) {
   const picture = plane({
-    label: WORDS.stage, width: 400, height: 318, margin: LEFT, x: [1, PLACES], y: [0, 1],
+    label: WORDS.stage, width: WIDE, height: 324, margin: LEFT, x: [1, PLACES], y: [0, 1],
   });
   const words = Array.from({ length: PLACES }, (_, n) =>
     svg("text", { class: "attn-number", x: LEFT + STEP * n, y: 78 }),
@@ -172,12 +175,12 @@ function build({ stage, side, change, state }) {
       svg("text", { class: "attn-tick", x: LEFT + STEP * n, y: 60 }, String(n + 1)),
     ),
     ...words,
-    svg("path", { class: "attn-axis", d: `M${LEFT - 18} ${FLOOR}H${LEFT + STEP * 7 + 18}` }),
+    svg("path", { class: "attn-axis", d: `M${EDGE} ${FLOOR}H${WIDE - EDGE}` }),
   );
   const [rowsPlace, barsPlace] = [svg("g", { "aria-hidden": "true" }), svg("g", { "aria-hidden": "true" })];
   const rows = pool(rowsPlace, headRow);
   const bars = pool(barsPlace, () => svg("rect", { class: "attn-value" }));
-  const names = pool(barsPlace, () => svg("text", { class: "attn-tick", y: FLOOR + BAR + 16 }));
+  const names = pool(barsPlace, () => svg("text", { class: "attn-tick", y: FLOOR + BAR + 18 }));
   const queries = [0, 1].map((i) =>
     handle(picture, {
       role: "query",
@@ -224,7 +227,7 @@ function build({ stage, side, change, state }) {
     const result = compute(now);
     const heads = now.heads[now.shown];
     const size = result.strip.length / heads;
-    const wide = (STEP * PLACES - 4) / result.strip.length;
+    const wide = (WIDE - 2 * EDGE) / result.strip.length;
     now.row.forEach((word, n) => (words[n].textContent = WORDS.vocabulary[word]));
     queries.forEach((query, i) => {
       query.show([now.asked[i] + 1, 1.16]);
@@ -235,21 +238,21 @@ function build({ stage, side, change, state }) {
       name.textContent = fill(now.off[head] ? WORDS.rowOff : WORDS.rowOn, { head: head + 1 });
       cells.forEach(({ back, number }, n) => {
         const weight = result.weights[head][n];
-        set(back, { "fill-opacity": 0.06 + 0.5 * weight });
+        set(back, { "fill-opacity": 0.05 + 0.4 * weight });
         number.textContent = weight < 0.005 ? "" : show(weight);
       });
     });
     bars(result.strip.length).forEach((bar, f) => {
       const height = (BAR * Math.abs(result.strip[f])) / result.size;
       set(bar, {
-        x: LEFT - 18 + wide * f + (f % size === 0 ? 3 : 1),
+        x: EDGE + wide * f + (f % size === 0 ? 3 : 1),
         width: wide - (f % size === 0 ? 4 : 2),
         y: result.strip[f] > 0 ? FLOOR - height : FLOOR,
         height,
       });
     });
     names(heads).forEach((name, head) => {
-      set(name, { x: LEFT - 18 + wide * size * (head + 0.5) });
+      set(name, { x: EDGE + wide * size * (head + 0.5) });
       name.textContent = fill(now.off[head] ? WORDS.rowOff : WORDS.rowOn, { head: head + 1 });
     });
     layer.show(now.shown);
