@@ -165,33 +165,47 @@ def _merge_by_turns(reads):
     return turned.reshape(*turned.shape[:-2], -1)
 
 
-@multi_head_read.misconception(
+def _reshape_alone(name, split, merge, *, hint):
+    """The mistake as one writes it for a batch, and in the two ways that forget about one."""
+
+    @multi_head_read.misconception(name, hint=hint)
+    def _(weights, V):
+        return merge(weights @ split(V, weights.shape[-3]))
+
+    @multi_head_read.misconception(f"{name}, with no room for a batch", hint=hint)
+    def _(weights, V):
+        one = V.reshape(weights.shape[-1], V.shape[-1])  # an error for more than one
+        return merge(weights @ split(one, weights.shape[-3]))
+
+    @multi_head_read.misconception(f"{name}, and takes a batch for features", hint=hint)
+    def _(weights, V):
+        h, M, N = weights.shape[-3:]
+        return merge(weights @ split(V.reshape(N, -1), h)).reshape(M, -1)
+
+
+_reshape_alone(
     "splits with a reshape alone",
+    _cut,
+    reference.merge_heads,
     hint="Reshaping (N, D) to (h, N, d) has the right shape and mixes items: the first head gets "
     "the first rows whole. Cut the last axis into (h, d) first, then exchange axes.",
 )
-def _(weights, V):
-    return reference.merge_heads(weights @ _cut(V, weights.shape[-3]))
-
-
-@multi_head_read.misconception(
+_reshape_alone(
     "merges with a reshape alone",
+    _split,
+    _glue,
     hint="Your heads read the right things. But reshaping (h, M, d) to (M, h d) takes the first "
     "head's queries one after another. Bring the axis of the heads beside that of the features "
     "first.",
 )
-def _(weights, V):
-    return _glue(weights @ _split(V, weights.shape[-3]))
-
-
-@multi_head_read.misconception(
+_reshape_alone(
     "splits and merges with a reshape alone",
+    _cut,
+    _glue,
     hint="Your two reshapes undo each other, so a round trip looks right. Between them, though, "
     "each head holds whole rows instead of its own features. Exchange axes after the cut, and "
     "before the merge.",
 )
-def _(weights, V):
-    return _glue(weights @ _cut(V, weights.shape[-3]))
 
 
 @multi_head_read.misconception(
@@ -674,6 +688,19 @@ def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
 def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     wrong = {"split": _split_by_turns, "merge": _merge_by_turns}
     return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, **wrong)
+
+
+@multi_head_attention.misconception(
+    "does not expect a batch",
+    hint="Right without a batch. Count axes from the end and keep what stands before them: "
+    "`Q.reshape(*Q.shape[:-1], heads, d)`, then np.moveaxis(Q, -2, -3); and `.T` turns round all "
+    "axes, np.swapaxes(K, -1, -2) only the last two.",
+)
+def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
+    def split(A, heads):
+        return A.reshape(len(A), heads, W_in.shape[-1] // heads).transpose(1, 0, 2)
+
+    return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, split=split)
 
 
 @multi_head_attention.misconception(
