@@ -563,6 +563,14 @@ def _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, order=(0, 1, 2), *
     return merged @ W_out.T + b_out, weights
 
 
+def _mistake(name, *, hint, **wrong):
+    """The mistake of doing one step of the layer in this wrong way."""
+
+    @multi_head_attention.misconception(name, hint=hint)
+    def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
+        return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, **wrong)
+
+
 @multi_head_attention.misconception(
     "divides by the root of D instead of D / heads",
     hint="Divide by the root of the number of terms in the dot product. How many features does "
@@ -573,12 +581,11 @@ def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, scale=scale)
 
 
-@multi_head_attention.misconception(
+_mistake(
     "does not divide the scores",
     hint="Scaled dot products: divide by the root of the features of one head, D / heads.",
+    scale=1.0,
 )
-def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
-    return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, scale=1.0)
 
 
 @multi_head_attention.misconception(
@@ -606,20 +613,18 @@ def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     return _wrong_layer(X, C, W_in, 0 * b_in, W_out, b_out, heads, mask)
 
 
-@multi_head_attention.misconception(
+_mistake(
     "takes the rows of W_in as keys, queries, values",
     hint="In W_in the matrix for the queries comes first, then keys, then values.",
+    order=(1, 0, 2),
 )
-def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
-    return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, order=(1, 0, 2))
 
 
-@multi_head_attention.misconception(
+_mistake(
     "takes the rows of W_in as queries, values, keys",
     hint="In W_in the matrix for the queries comes first, then keys, then values.",
+    order=(0, 2, 1),
 )
-def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
-    return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, order=(0, 2, 1))
 
 
 @multi_head_attention.misconception(
@@ -662,32 +667,29 @@ def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     return _wrong_layer(X, C, W_in * np.tile(own, (3, 1)), b_in, W_out, b_out, heads, mask)
 
 
-@multi_head_attention.misconception(
+_mistake(
     "splits into heads with a reshape alone",
     hint="Right shape, wrong numbers: exercise 6.1 is about this. Cut the last axis, then exchange "
     "axes.",
+    split=_cut,
 )
-def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
-    return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, split=_cut)
 
 
-@multi_head_attention.misconception(
+_mistake(
     "merges the heads with a reshape alone",
     hint="The weights are right, so the split is. Before you merge, bring the axis of the heads "
     "beside that of the features.",
+    merge=_glue,
 )
-def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
-    return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, merge=_glue)
 
 
-@multi_head_attention.misconception(
+_mistake(
     "deals the features out by turns",
     hint="Cut D into (heads, d), not into (d, heads): the first head owns the first d rows of each "
     "matrix. Split and merge undo each other either way, so a round trip does not show it.",
+    split=_split_by_turns,
+    merge=_merge_by_turns,
 )
-def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
-    wrong = {"split": _split_by_turns, "merge": _merge_by_turns}
-    return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, **wrong)
 
 
 @multi_head_attention.misconception(
@@ -732,21 +734,14 @@ def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, weigh=weigh)
 
 
-def _wrongly_hidden(wrong):
-    """A layer whose weights are wrong only where there is a mask."""
+def _mistake_with_the_mask(name, *, hint):
+    """The mistake of weights that are wrong where there is a mask, and only there."""
 
-    def answer(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
+    def decorate(wrong):
         def weigh(scores, mask):
             return _softmax(scores) if mask is None else wrong(scores, mask)
 
-        return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, weigh=weigh)
-
-    return answer
-
-
-def _mistake_with_the_mask(name, *, hint):
-    def decorate(wrong):
-        multi_head_attention.misconception(name, hint=hint)(_wrongly_hidden(wrong))
+        _mistake(name, hint=hint, weigh=weigh)
         return wrong
 
     return decorate

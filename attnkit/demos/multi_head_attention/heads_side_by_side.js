@@ -152,7 +152,7 @@ const BAR = 40;
 
 // A row of weights: cells with numbers, faint while the head is off.
 function headRow(head) {
-  const name = svg("text", { class: "attn-tick", x: 22, y: ROWS + ROW * head + 17 });
+  const name = svg("text", { class: "attn-tick", x: 23, y: ROWS + ROW * head + 17 });
   const cells = Array.from({ length: PLACES }, (_, n) => ({
     back: svg("rect", {
       class: "attn-column", x: EDGE + STEP * n, y: ROWS + ROW * head, width: STEP - 4, height: 25,
