@@ -23,6 +23,7 @@ TITLES = {
     "soft_attention": "Soft attention",
     "hard_attention": "Hard attention",
     "key_value_attention": "Key-value attention",
+    "multi_head_attention": "Multi-head attention",
 }
 
 KERNEL = {

@@ -20,6 +20,7 @@ CONCEPTS = {
     "soft_attention": range(32, 53),
     "hard_attention": (36, *range(53, 58), 96, 100),
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
+    "multi_head_attention": range(63, 69),
 }
 ERRATA = {
     "cognition": (33, 34, 35),
@@ -27,6 +28,7 @@ ERRATA = {
     "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
     "hard_attention": (21,),
     "key_value_attention": (14,),
+    "multi_head_attention": (27, 28),
 }
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

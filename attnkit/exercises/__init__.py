@@ -15,6 +15,7 @@ CHAPTERS = (
     "soft_attention",
     "hard_attention",
     "key_value_attention",
+    "multi_head_attention",
 )
 
 
