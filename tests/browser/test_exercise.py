@@ -86,7 +86,8 @@ def run(box):
 @runs_python
 def test_from_wrong_through_a_hint_to_right(page, site):
     box = desk(page)
-    count = page.locator(".bd-sidebar-primary .progress-count").last
+    chapter = page.locator(".bd-sidebar-primary li", has_text="Soft attention")
+    count = chapter.locator(".progress-count")
     assert count.text_content() == " 0/5 solved"
     write(box, WRONG)
     assert MISTAKE in run(box).inner_text()
