@@ -16,7 +16,11 @@ from nbformat import v4, write
 from attnkit.checking import RULES, Exercise
 from attnkit.exercises import CHAPTERS, of_chapter
 
-TITLES = {"notation": "Notation", "soft_attention": "Soft attention"}
+TITLES = {
+    "notation": "Notation",
+    "soft_attention": "Soft attention",
+    "self_attention": "Self-attention",
+}
 
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -52,7 +56,7 @@ def solution(exercise):
     Other functions of attnkit that the reference calls are written out inside the body, unless
     the exercise gives them.
     """
-    given = {node.name for node in ast.parse(exercise.given).body}
+    given = {getattr(node, "name", "") for node in ast.parse(exercise.given).body}
     reference = inspect.unwrap(exercise.reference)
     body, called = _body(reference)
     helpers = [_definition(function) for name, function in called.items() if name not in given]

@@ -14,8 +14,14 @@ PAGES = [ROOT / "index.md", *sorted(FOLDER.glob("[!_]*.md"))]
 CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M | re.S)
 
 # Of the inventory of the notes' ideas, those that the chapter has to place.
-CONCEPTS = {"soft_attention": range(32, 53)}
-ERRATA = {"soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48)}
+CONCEPTS = {
+    "soft_attention": range(32, 53),
+    "self_attention": (*range(78, 94), 108, 111, 113),
+}
+ERRATA = {
+    "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
+    "self_attention": (1, 2, 3, 4, 5, 6, 7, 16, 30, 31, 32, 40, 41, 46, 51),
+}
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 

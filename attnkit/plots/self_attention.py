@@ -88,8 +88,12 @@ def long_range(curves):
     """How much of the gradient reaches an input so many steps back; ``curves`` {name: norms}."""
     figure = Figure((WIDTH, 3), layout="constrained")
     axes = figure.add_subplot(yscale="log", xlabel=WORDS["distance"], ylabel=WORDS["gradient"])
-    for (name, norms), style in zip(curves.items(), [":", "-.", "--", "-"], strict=True):
-        axes.plot(norms, style, color=INK, label=name)
+    styles = [":", "-.", "--", (0, (5, 1, 1, 1, 1, 1)), "-"]
+    for (name, norms), style in zip(curves.items(), styles, strict=True):
+        axes.plot(norms, linestyle=style, color=INK, label=name)
+    powers = range(0, -20, -5)
+    axes.set_yticks([10.0**power for power in powers], [f"1e{power}" for power in powers])
+    axes.minorticks_off()
     axes.legend(loc="lower left")
     return figure
 

@@ -81,7 +81,57 @@ def test_the_answer_is_what_is_seen():
     close(np.sum(inverted["weights"], axis=1), [1] * 6)
 
 
+def stacked(X, positions, causal, layers):
+    """Layers that add what a word reads to what it is."""
+    N, D = X.shape
+    X = X + sa.sinusoidal_positions(N, D) if positions else X
+    mask = np.tril(np.ones((N, N), bool)) if causal else np.ones((N, N), bool)
+    for _ in range(layers):
+        X = X + sa.placed_attention(X, np.zeros_like(X), mask)
+    return X
+
+
+def test_shuffle_the_sentence():
+    """Outputs by word and their differences, in any order and under every setting."""
+    rng = np.random.default_rng(4)
+    settings = product((False, True), (False, True), (1, 2))
+    states = [
+        {
+            "order": rng.permutation(5).tolist(),
+            "positions": positions,
+            "causal": causal,
+            "layers": layers,
+            "seed": seed,
+        }
+        for seed, (positions, causal, layers) in enumerate([*settings] * 3)
+    ]
+    calls = [call for state in states for call in (("draw", state), ("compute", state))]
+    found = node(demos.ShuffleTheSentence, *calls)
+    for state, drawn, result in zip(states, found[::2], found[1::2], strict=True):
+        X, order = np.array(drawn), state["order"]
+        kind = state["positions"], state["causal"], state["layers"]
+        before, moved = stacked(X, *kind), stacked(X[order], *kind)
+        now = moved[np.argsort(order)]
+        close(result["before"], before)
+        close(result["now"], now)
+        close(result["differences"], np.abs(now - before).max(axis=1))
+        follows = not (state["positions"] or state["causal"])
+        assert (max(result["differences"]) < 1e-12) == follows
+
+
+def test_the_last_word_hears_of_the_order_in_the_second_layer():
+    """Under a causal mask one layer's last output is that of a bag; two layers' is not."""
+    base = {"order": [2, 0, 3, 1, 4], "positions": False, "causal": True, "seed": 1}
+    one, two = node(demos.ShuffleTheSentence, *(("compute", {**base, "layers": n}) for n in (1, 2)))
+    assert one["differences"][4] < 1e-12
+    assert max(one["differences"]) > 0.01
+    assert two["differences"][4] > 0.01
+
+
 WRONG = [
+    (demos.ShuffleTheSentence, "order", [0, 1, 2, 3, 3], "order must be the numbers 0 to 4"),
+    (demos.ShuffleTheSentence, "order", "01234", "order must be the numbers 0 to 4"),
+    (demos.ShuffleTheSentence, "layers", 3, "expected any of"),
     (demos.Masks, "mask", "upper", "expected any of.*inverted"),
     (demos.Masks, "fill", "-1e9", "expected any of.*zeros"),
     (demos.Masks, "words", 6, "greater than"),

@@ -34,7 +34,12 @@ FIGURES = {
         ["everything", "causal", "strictly causal", "padding", "causal and padding", "empty"],
     ),
     "long_range": (
-        ({name: np.geomspace(1, 1e-9, 10) for name in ("tanh", "GRU", "LSTM", "self-attention")},),
+        (
+            {
+                name: np.geomspace(1, 1e-9, 10)
+                for name in ("tanh", "GRU", "LSTM", "open LSTM", "self-attention")
+            },
+        ),
         ["steps back from the last input", "gradient, relative to the last input", "GRU"],
     ),
     "positions": (

@@ -7,6 +7,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import traitlets
 
 from attnkit.demos import Demo, module
@@ -32,4 +33,34 @@ class Masks(Demo):
     padding = traitlets.Int(2, min=0, max=3).tag(sync=True)
     side = traitlets.Enum(["end", "start"], "end").tag(sync=True)
     shown = traitlets.Enum(["weights", "scores"], "weights").tag(sync=True)
+    seed = traitlets.Int(1, min=0, max=2**31 - 1).tag(sync=True)
+
+
+class Order(traitlets.TraitType):
+    """The numbers 0 to 4, each once, in any order."""
+
+    def validate(self, obj, value):
+        """A list, a tuple or an array; kept as a list."""
+        order = value.tolist() if isinstance(value, np.ndarray) else value
+        if isinstance(order, list | tuple) and sorted(order) == list(range(5)):
+            return list(order)
+        raise traitlets.TraitError(
+            f"{self.name} must be the numbers 0 to 4, each once, such as [1, 0, 2, 3, 4]; "
+            f"got {value!r}"
+        )
+
+
+class ShuffleTheSentence(Demo):
+    """Five words to drag into another order, and what that does to each word's output.
+
+    Traits: `order`, which word stands at each place; `positions`, whether waves are added;
+    `causal`, whether later words are hidden; `layers`, 1 or 2; `seed` of the words' vectors.
+    """
+
+    _esm = module(FOLDER / "shuffle_the_sentence.js")
+    _heights = traitlets.Tuple((40.0, 66.0)).tag(sync=True)
+    order = Order([0, 1, 2, 3, 4]).tag(sync=True)
+    positions = traitlets.Bool(False).tag(sync=True)
+    causal = traitlets.Bool(False).tag(sync=True)
+    layers = traitlets.Enum([1, 2], 1).tag(sync=True)
     seed = traitlets.Int(1, min=0, max=2**31 - 1).tag(sync=True)
