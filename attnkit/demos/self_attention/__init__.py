@@ -24,7 +24,7 @@ class Masks(Demo):
     """
 
     _esm = module(FOLDER / "masks.js")
-    _heights = traitlets.Tuple((50.0, 80.0)).tag(sync=True)
+    _heights = traitlets.Tuple((55.0, 80.0)).tag(sync=True)
     mask = traitlets.Enum(["none", "padding", "causal", "both", "strict", "inverted"], "none").tag(
         sync=True
     )
@@ -58,7 +58,7 @@ class ShuffleTheSentence(Demo):
     """
 
     _esm = module(FOLDER / "shuffle_the_sentence.js")
-    _heights = traitlets.Tuple((40.0, 66.0)).tag(sync=True)
+    _heights = traitlets.Tuple((42.0, 58.0)).tag(sync=True)
     order = Order([0, 1, 2, 3, 4]).tag(sync=True)
     positions = traitlets.Bool(False).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)

@@ -39,8 +39,8 @@ const WORDS = {
   hidden: "×",
   noRow: "none",
   legend:
-    "Rows: who asks. Columns: who is asked; a dash is padding. The darker a cell, the larger its " +
-    "weight; × is hidden. A dashed frame marks a row that may see nothing.",
+    "Rows: who asks. Columns: who is asked; a dash is padding. The stronger a cell's shade, the " +
+    "larger its weight; × is hidden. A dashed frame marks a row that may see nothing.",
   sound:
     "Rows that see nothing: {empty}. Of its weight a row puts {padding} on padding and {later} on " +
     "later places, on average.",

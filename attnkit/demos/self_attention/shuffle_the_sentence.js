@@ -84,11 +84,12 @@ export function compute(state) {
 }
 
 const ROUNDING = 1e-9;
-const TOP = 1.25; // the words stand above bars that reach from -1 to 1
+const TOP = 1.3; // where the words stand
+const REACH = 0.85; // how far the longest bar goes up or down
 
 function output() {
   const bars = Array.from({ length: FEATURES }, () => svg("rect", { class: "attn-value" }));
-  const edges = Array.from({ length: FEATURES }, () => svg("rect", { class: "attn-equal" }));
+  const edges = Array.from({ length: FEATURES }, () => svg("rect", { class: "attn-axis" }));
   const name = svg("text", { class: "attn-number" });
   const difference = svg("text", { class: "attn-number" });
   return { node: svg("g", {}, ...bars, ...edges, name, difference), bars, edges, name, difference };
@@ -96,7 +97,7 @@ function output() {
 
 function build({ stage, side, change, state }) {
   const picture = plane({
-    label: WORDS.stage, width: 400, height: 330, margin: 36, x: [0.5, SIZE + 0.5], y: [-1.2, 1.6],
+    label: WORDS.stage, width: 400, height: 330, margin: 36, x: [0.5, SIZE + 0.5], y: [-1.1, 1.5],
   });
   const zero = svg("path", {
     class: "attn-axis", d: picture.path([[0.5, 0], [SIZE + 0.5, 0]]),
@@ -143,11 +144,11 @@ function build({ stage, side, change, state }) {
 
   return (shown) => {
     const { now, before, differences } = compute(shown);
-    const tallest = Math.max(...[...now, ...before].flat().map(Math.abs));
+    const unit = REACH / Math.max(...[...now, ...before].flat().map(Math.abs));
     const bar = (rect, place, d, value) => {
       const left = place + (d - FEATURES / 2) * 0.18;
-      const [x, y] = picture.at([left + 0.02, Math.max(value, 0) / tallest]);
-      const [right, bottom] = picture.at([left + 0.16, Math.min(value, 0) / tallest]);
+      const [x, y] = picture.at([left + 0.02, unit * Math.max(value, 0)]);
+      const [right, bottom] = picture.at([left + 0.16, unit * Math.min(value, 0)]);
       set(rect, { x, y, width: right - x, height: bottom - y });
     };
     columns.forEach(({ bars, edges, name, difference }, word) => {
@@ -157,7 +158,7 @@ function build({ stage, side, change, state }) {
       const [x, y] = picture.at([place, TOP]);
       set(name, { x, y: y + 32 });
       name.textContent = WORDS.sentence[word];
-      set(difference, { x, y: picture.at([place, -1.2])[1] + 24 });
+      set(difference, { x, y: picture.at([place, -1.1])[1] + 24 });
       difference.textContent = show(differences[word]);
       handles[word].show([place, TOP]);
       set(handles[word].node, { "aria-valuetext": fill(WORDS.spoken, { x: place }) });
