@@ -81,7 +81,12 @@ def masked_softmax(scores, mask):
     r"""Softmax over the items that may be seen; the others get exactly zero.
 
     `mask` is True where an item may be attended to. The visible items of a row share a weight of
-    one, as in any softmax; a hidden item gets the weight zero. In a loop, for one row:
+    one, as in any softmax; a hidden item gets the weight zero:
+
+    $$a_n = \begin{cases} \exp(s_n) \,/ \sum_{j \text{ visible}} \exp(s_j) & n \text{ visible} \\
+    0 & n \text{ hidden} \end{cases}$$
+
+    In a loop, for one row:
 
     ```python
     total = sum(exp(scores[n]) for n in range(N) if mask[n])
@@ -688,7 +693,7 @@ def _padding_is_not_read(answer, arguments):
     minutes=25,
     difficulty=3,
     parts=("read", "weights"),
-    groups={"padding": 2, "the causal mask": 2, "both at once": 2},
+    groups={"padding": 2, "the causal mask": 2, "both, and rows that see nothing": 2},
     contract="Q (..., N, Dk), K (..., N, Dk), V (..., N, Dv), real (..., N) of booleans, causal -> "
     "the tuple (read (..., N, Dv), weights (..., N, N)); zeros in both where a query sees nothing",
     not_allowed=("torch.nn.functional.scaled_dot_product_attention",),
@@ -769,11 +774,6 @@ def _(rng):
     return arguments
 
 
-@masked_attention.case("nothing but padding", group="padding")
-def _(rng):
-    return _padded(rng, [[1, 1, 1], [0, 0, 0]], Dk=4, Dv=2, causal=False)
-
-
 @masked_attention.case("causal, no padding", group="the causal mask")
 def _(rng):
     return _padded(rng, [1] * 5, Dk=4, Dv=6, causal=True)
@@ -795,24 +795,32 @@ def _(rng):
     return arguments | {"Q": 1000 * arguments["Q"]}
 
 
-@masked_attention.case("causal, padded at the end", group="both at once")
+@masked_attention.case("nothing but padding", group="both, and rows that see nothing")
+def _(rng):
+    return _padded(rng, [[1, 1, 1], [0, 0, 0]], Dk=4, Dv=2, causal=False)
+
+
+@masked_attention.case("causal, padded at the end", group="both, and rows that see nothing")
 def _(rng):
     return _padded(rng, END, Dk=4, Dv=6, causal=True)
 
 
 @masked_attention.case(
-    "causal, padded at the start: the first rows see nothing", group="both at once"
+    "causal, padded at the start: the first rows see nothing",
+    group="both, and rows that see nothing",
 )
 def _(rng):
     return _padded(rng, START, Dk=4, Dv=6, causal=True)
 
 
-@masked_attention.case("a batch as large as the sequence is long", group="both at once")
+@masked_attention.case(
+    "a batch as large as the sequence is long", group="both, and rows that see nothing"
+)
 def _(rng):
     return _padded(rng, [[0, 1, 1], [1, 1, 0], [1, 0, 1]], Dk=4, Dv=2, causal=True)
 
 
-@masked_attention.case("single precision", group="both at once")
+@masked_attention.case("single precision", group="both, and rows that see nothing")
 def _(rng):
     return in_single_precision(_padded(rng, START, Dk=4, Dv=6, causal=True))
 
@@ -1145,7 +1153,7 @@ def _(rng):
 
 @sinusoidal_positions.case("sizes drawn at random")
 def _(rng):
-    return {"N": int(rng.integers(9, 20)), "D": 2 * int(rng.integers(10, 17))}
+    return {"N": int(rng.integers(4, 8)), "D": 2 * int(rng.integers(10, 17))}
 
 
 def _angles(N, D):
@@ -1323,7 +1331,10 @@ def placed_attention(X, positions, mask):
         "which comes first",
     },
     laws=[
-        laws.not_negative(),
+        laws.agrees(
+            "an error is not negative",
+            lambda answer, arguments: (np.minimum(answer(**arguments), 0), np.float64(0)),
+        ),
         laws.agrees(
             "without positions, and with everything to be seen, the error is zero",
             lambda answer, arguments: (
@@ -1357,8 +1368,14 @@ def equivariance_error(X, positions, mask):
 
     $$\max_{\pi}\; \max_{n, d}\; \bigl| f(\pi X) - \pi f(X) \bigr|_{nd}$$
 
-    over *all* orders of the rows of `X`. In numpy, `X[order]` is the sequence whose row $n$ is row
-    `order[n]` of `X`.
+    over *all* orders of the rows of `X`. Reordering means, in a loop:
+
+    ```python
+    for n in range(N):
+        reordered[n] = X[order[n]]
+    ```
+
+    In numpy that is `X[order]`.
 
     The layer is given: `placed_attention(X, positions, mask)`. You need not know what it does.
     `positions` and `mask` belong to the layer: they stay where they are while the sequence is

@@ -49,6 +49,9 @@ def test_a_single_number_is_compared():
     one = wanted(np.array(2.0), np.array(1e-8))
     assert difference(plain(np.float64(2)), one) is None
     assert difference(plain(np.float64(3)), one).message == "what you return is 3; wanted is 2"
+    assert difference(plain(2.0), one) is difference(plain(2), one) is None
+    assert difference(plain(3.0), one).kind == "value"
+    assert difference(plain(True), one).kind == "type"
 
 
 def test_the_parts_of_a_tuple_are_named():

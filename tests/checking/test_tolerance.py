@@ -25,6 +25,12 @@ def test_a_large_common_shift_loses_digits_and_is_allowed_to():
     assert 100 < slack(scores + 1000) / slack(scores) < 2000
 
 
+def test_of_whole_numbers_double_precision_is_wanted():
+    found = wanted(lambda n: np.ones(n) / 3, {"n": 4})
+    assert found.dtype == np.float64
+    assert 0 < found.largest_slack < 1e-12
+
+
 def test_right_answers_use_a_small_part_of_it():
     for exercise in all_exercises():
         for index, case in enumerate(exercise.cases):
