@@ -143,11 +143,11 @@ function build({ stage, side, change }) {
   const count = (trait, label, spoken, values) =>
     slider({ label, values, spoken, change: (value) => change({ [trait]: value }) });
   const inputs = {
-    mask: pick("mask", WORDS.mask, WORDS.masks),
-    fill: pick("fill", WORDS.fill, WORDS.fills),
-    side: pick("side", WORDS.side, WORDS.sides),
     words: count("words", WORDS.words, WORDS.wordsSpoken, range(2, 5)),
     padding: count("padding", WORDS.padding, WORDS.paddingSpoken, range(0, 3)),
+    side: pick("side", WORDS.side, WORDS.sides),
+    mask: pick("mask", WORDS.mask, WORDS.masks),
+    fill: pick("fill", WORDS.fill, WORDS.fills),
     shown: pick("shown", WORDS.shown, WORDS.tables),
   };
   side.append(...Object.values(inputs).map(({ node }) => node));
