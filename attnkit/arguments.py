@@ -62,6 +62,14 @@ def positive(name, value, arguments):
         raise ValueError(f"{name} is {number:g}; it takes a finite number greater than 0")
 
 
+def whole(name, value, arguments):
+    """A rule: a whole number from 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} is {_describe(value)}; it takes one whole number, such as 8")
+    if value < 1:
+        raise ValueError(f"{name} is {value}; it takes a whole number from 1")
+
+
 def axis_of(array_name):
     """A rule: an integer that counts an axis of the named array."""
 

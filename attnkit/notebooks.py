@@ -24,6 +24,7 @@ TITLES = {
     "hard_attention": "Hard attention",
     "key_value_attention": "Key-value attention",
     "multi_head_attention": "Multi-head attention",
+    "self_attention": "Self-attention",
 }
 
 KERNEL = {
@@ -60,7 +61,7 @@ def solution(exercise):
     Other functions of attnkit that the reference calls are written out inside the body, unless
     the exercise gives them.
     """
-    given = {node.name for node in ast.parse(exercise.given).body}
+    given = {getattr(node, "name", "") for node in ast.parse(exercise.given).body}
     reference = inspect.unwrap(exercise.reference)
     body, called = _body(reference)
     helpers = [_definition(function) for name, function in called.items() if name not in given]

@@ -9,6 +9,7 @@ import torch
 
 from attnkit import notation, seq2seq
 from attnkit import soft_attention as sa
+from attnkit.self_attention import sinusoidal_positions
 
 ONES = np.ones
 BAD = [
@@ -46,6 +47,9 @@ BAD = [
         ValueError,
         ["v", "(6, 1)", "1 axis", "v (H)"],
     ),
+    (lambda: sinusoidal_positions(0, 4), ValueError, ["N", "0", "whole number from 1"]),
+    (lambda: sinusoidal_positions(3, 4.0), TypeError, ["D", "4.0", "whole number"]),
+    (lambda: sinusoidal_positions(3, True), TypeError, ["D", "True", "whole number"]),
     (lambda: sa.attention_weights(ONES(3), 0), ValueError, ["temperature", "0", "greater than 0"]),
     (lambda: sa.attention_weights(ONES(3), np.inf), ValueError, ["temperature", "inf", "finite"]),
     (lambda: sa.attention_weights(ONES(3), "hot"), TypeError, ["temperature", "'hot'", "number"]),

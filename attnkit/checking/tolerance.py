@@ -48,7 +48,9 @@ class Wanted:
 
 def wanted(reference, arguments):
     """Run the reference on the arguments of a case and measure how it answers to a nudge."""
-    dtype = np.result_type(*(array for array in arguments.values() if _is_floating(array)))
+    # Of nothing but whole numbers an answer makes double precision.
+    floating = [array for array in arguments.values() if _is_floating(array)]
+    dtype = np.result_type(*floating) if floating else np.dtype(float)
     doubles = _changed(arguments, lambda array: array.astype(float))
     value = plain(reference(**copy.deepcopy(doubles)))
     rng = np.random.default_rng(0)

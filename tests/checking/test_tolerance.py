@@ -31,6 +31,12 @@ def test_integers_have_a_slack_too():
     assert 0 < expected.largest_slack < 1e-10
 
 
+def test_of_whole_numbers_double_precision_is_wanted():
+    found = wanted(lambda n: np.ones(n) / 3, {"n": 4})
+    assert found.dtype == np.float64
+    assert 0 < found.largest_slack < 1e-12
+
+
 def test_right_answers_use_a_small_part_of_it():
     for exercise in all_exercises():
         for index, case in enumerate(exercise.cases):

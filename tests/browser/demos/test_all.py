@@ -28,7 +28,7 @@ def test_question_comes_first(page):
     """Each box states its question before anything in it takes a hand, and hides the answer."""
     for demo in boxes(page):
         question = demo.locator(".attn-question")
-        assert "?" in question.inner_text()
+        assert "?" in question.text_content()
         assert question.evaluate(
             """question => [...question.parentElement.querySelectorAll("input, [tabindex], button")]
                .every(control => question.compareDocumentPosition(control) & 4)"""
