@@ -46,13 +46,13 @@ def difference(given, wanted, parts=(), what="what you return"):
 def plain(value):
     """A copy in plain numpy that no later call and no subclass can change.
 
-    Tuples stay tuples; what is neither is kept in words.
+    Tuples stay tuples, a number becomes an array of no axes; what is neither is kept in words.
     """
     if isinstance(value, tuple):
         return tuple(plain(member) for member in value)
     if is_tensor(value):
         value = value.detach().cpu().numpy()
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic) or type(value) in (int, float):
         return np.array(value, subok=False)
     return value if value is None or isinstance(value, Other) else Other(describe(value))
 
