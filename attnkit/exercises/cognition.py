@@ -289,8 +289,8 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 
 @scanpath.misconception(
     "closes a place by setting it to minus one",
-    hint="With a query that avoids something, scores may lie far below minus one, and you come back "
-    "to the place you closed. Which number loses against every other?",
+    hint="With a query that avoids something, scores may lie far below minus one, and you come "
+    "back to the place you closed. Which number loses against every other?",
 )
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     scores = _scores(_contrast(features, centre, surround), query)

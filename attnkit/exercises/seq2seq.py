@@ -640,7 +640,8 @@ def _(weights, aligned, steps):
 
 @alignment_score.misconception(
     "counts a step as a hit if it looks one place off",
-    hint="A hit lies on the true position itself. One place off is what this number is to find out.",
+    hint="A hit lies on the true position itself. One place off is just what this number is to "
+    "find out.",
 )
 def _(weights, aligned, steps):
     near = np.abs(weights.argmax(-1) - aligned) <= 1
