@@ -234,9 +234,9 @@ def _visit(scores, count, close):
     return np.array(places)
 
 
-def _right_visits(scores, count, radius):
+def _visits(scores, count, radius, closed=-np.inf):
     def close(left, place):
-        left[_squared_distance(left.shape, place) <= radius**2] = -np.inf
+        left[_squared_distance(left.shape, place) <= radius**2] = closed
 
     return _visit(scores, count, close)
 
@@ -249,7 +249,7 @@ def _right_visits(scores, count, radius):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = reference.blur(features, centre) - reference.blur(features, surround)
     scores = _scores(maps, query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -260,7 +260,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = reference.blur(features, centre) - reference.blur(features, surround)
     scores = _scores(np.maximum(maps, 0), query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -280,11 +280,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 )
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     scores = _scores(_contrast(features, centre, surround), query)
-
-    def close(left, place):
-        left[_squared_distance(left.shape, place) <= radius**2] = 0
-
-    return scores, _visit(scores, count, close)
+    return scores, _visits(scores, count, radius, closed=0)
 
 
 @scanpath.misconception(
@@ -294,11 +290,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 )
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     scores = _scores(_contrast(features, centre, surround), query)
-
-    def close(left, place):
-        left[_squared_distance(left.shape, place) <= radius**2] = -1
-
-    return scores, _visit(scores, count, close)
+    return scores, _visits(scores, count, radius, closed=-1)
 
 
 @scanpath.misconception(
@@ -317,7 +309,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = _contrast(features, centre, surround)
     scores = _scores(maps / maps.max(axis=(1, 2), keepdims=True), query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -338,7 +330,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = _contrast(features, centre, surround)
     scores = _scores(maps, np.ones(len(maps), maps.dtype) if query is None else query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -349,7 +341,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = _contrast(features, centre, surround)
     scores = reference.promote(maps.sum(axis=0)) if query is None else _scores(maps, query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -362,7 +354,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
         scores = _contrast(reference.promote(features), centre, surround).sum(axis=0)
     else:
         scores = _scores(_contrast(features, centre, surround), query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -373,7 +365,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = reference.promote(_contrast(features, centre, surround))
     scores = maps.sum(axis=0) if query is None else _scores(maps, query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -393,7 +385,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     weighed = features if query is None else query[:, None, None] * features
     maps = _contrast(weighed, centre, surround)
     scores = maps.sum(axis=0) if query is not None else _scores(maps, None)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -513,7 +505,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
         else:
             gain = query[index]
         scores = scores + gain * contrast
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.right_answer("all places sorted once")
