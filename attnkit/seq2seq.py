@@ -53,9 +53,9 @@ def _joins(name, W, arguments):
     "y_prev (..., Dy)",
     "h (..., N, Dh)",
     "mask (..., N) bool",
-    "W_q (A, Ds)",
-    "W_k (A, Dh)",
-    "v (A)",
+    "W_q (H, Ds)",
+    "W_k (H, Dh)",
+    "v (H)",
     "W (Ds, J)",
     W=_joins,
 )
@@ -69,9 +69,9 @@ def bahdanau_step(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     :param y_prev: the embedding of the previous output ``(..., Dy)``
     :param h: annotations ``(..., N, Dh)``, which are keys and values
     :param mask: ``(..., N)`` of booleans, True = a real source position, False = padding
-    :param W_q: ``(A, Ds)``
-    :param W_k: ``(A, Dh)``
-    :param v: ``(A,)``
+    :param W_q: ``(H, Ds)``
+    :param W_k: ``(H, Dh)``
+    :param v: ``(H,)``
     :param W: ``(Ds, Ds + Dy + Dh)``, a plain recurrent cell in place of the paper's gated one
     :returns: the new state ``(..., Ds)``, the context ``(..., Dh)``, the weights ``(..., N)``;
         a source that is all padding gives a context and weights of zeros

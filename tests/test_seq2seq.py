@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 from attnkit import seq2seq
 from attnkit.checking import laws
 
-BATCH, M, N, DS, DY, DH, A = 2, 3, 5, 4, 6, 8, 7  # all different: a wrong axis cannot hide
+BATCH, M, N, DS, DY, DH, H = 2, 3, 5, 4, 6, 8, 7  # all different: a wrong axis cannot hide
 
 
 def close(ours, oracle, atol=1e-8):
@@ -75,9 +75,9 @@ def step_arguments(tensors, lengths=(5, 3)):
         "y_prev": tensors(BATCH, DY),
         "h": tensors(BATCH, N, DH),
         "mask": torch.arange(N) < torch.tensor(lengths)[:, None],
-        "W_q": tensors(A, DS),
-        "W_k": tensors(A, DH),
-        "v": tensors(A),
+        "W_q": tensors(H, DS),
+        "W_k": tensors(H, DH),
+        "v": tensors(H),
         "W": tensors(DS, DS + DY + DH) / 4,
     }
 

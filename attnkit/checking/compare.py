@@ -46,14 +46,13 @@ def difference(given, wanted, parts=(), what="what you return"):
 def plain(value):
     """A copy in plain numpy that no later call and no subclass can change.
 
-    Tuples stay tuples, a plain number is an array without axes; anything else is kept in words.
+    Tuples stay tuples, a number becomes an array of no axes; what is neither is kept in words.
     """
     if isinstance(value, tuple):
         return tuple(plain(member) for member in value)
     if is_tensor(value):
         value = value.detach().cpu().numpy()
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number or isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic) or type(value) in (int, float):
         return np.array(value, subok=False)
     return value if value is None or isinstance(value, Other) else Other(describe(value))
 

@@ -149,7 +149,8 @@ def _(rng):
 
 @scanpath.case("a query that only avoids")
 def _(rng):
-    return _picture(rng, count=6, query=True) | {"query": -rng.uniform(0.5, 1.5, size=3)}
+    # The scores lie far below zero, and below minus one.
+    return _picture(rng, count=6, query=True) | {"query": -rng.uniform(50, 150, size=3)}
 
 
 @scanpath.case("dark things on light ground")
@@ -233,9 +234,9 @@ def _visit(scores, count, close):
     return np.array(places)
 
 
-def _right_visits(scores, count, radius):
+def _visits(scores, count, radius, closed=-np.inf):
     def close(left, place):
-        left[_squared_distance(left.shape, place) <= radius**2] = -np.inf
+        left[_squared_distance(left.shape, place) <= radius**2] = closed
 
     return _visit(scores, count, close)
 
@@ -248,7 +249,7 @@ def _right_visits(scores, count, radius):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = reference.blur(features, centre) - reference.blur(features, surround)
     scores = _scores(maps, query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -259,7 +260,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = reference.blur(features, centre) - reference.blur(features, surround)
     scores = _scores(np.maximum(maps, 0), query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -279,11 +280,36 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 )
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     scores = _scores(_contrast(features, centre, surround), query)
+    return scores, _visits(scores, count, radius, closed=0)
 
-    def close(left, place):
-        left[_squared_distance(left.shape, place) <= radius**2] = 0
 
-    return scores, _visit(scores, count, close)
+@scanpath.misconception(
+    "closes a place by setting it to minus one",
+    hint="With a query that avoids something, scores may lie far below minus one, and you come "
+    "back to the place you closed. Which number loses against every other?",
+)
+def _(features, count, radius, query=None, centre=2.0, surround=12.0):
+    scores = _scores(_contrast(features, centre, surround), query)
+    return scores, _visits(scores, count, radius, closed=-1)
+
+
+@scanpath.misconception(
+    "blurs with the usual widths whatever centre and surround are",
+    hint="The widths of the two blurs are arguments: 2 and 12 only if nothing else is said.",
+)
+def _(features, count, radius, query=None, centre=2.0, surround=12.0):
+    return reference.scanpath(features, count, radius, query)
+
+
+@scanpath.misconception(
+    "stretches each map of contrast to one range first",
+    hint="The model of Itti and others does that, this one does not: a feature that hardly differs "
+    "anywhere has to stay weak. Leave the contrast as it is.",
+)
+def _(features, count, radius, query=None, centre=2.0, surround=12.0):
+    maps = _contrast(features, centre, surround)
+    scores = _scores(maps / maps.max(axis=(1, 2), keepdims=True), query)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -304,7 +330,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = _contrast(features, centre, surround)
     scores = _scores(maps, np.ones(len(maps), maps.dtype) if query is None else query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -315,7 +341,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = _contrast(features, centre, surround)
     scores = reference.promote(maps.sum(axis=0)) if query is None else _scores(maps, query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -328,7 +354,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
         scores = _contrast(reference.promote(features), centre, surround).sum(axis=0)
     else:
         scores = _scores(_contrast(features, centre, surround), query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -339,7 +365,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     maps = reference.promote(_contrast(features, centre, surround))
     scores = maps.sum(axis=0) if query is None else _scores(maps, query)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -359,7 +385,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     weighed = features if query is None else query[:, None, None] * features
     maps = _contrast(weighed, centre, surround)
     scores = maps.sum(axis=0) if query is not None else _scores(maps, None)
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.misconception(
@@ -479,7 +505,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
         else:
             gain = query[index]
         scores = scores + gain * contrast
-    return scores, _right_visits(scores, count, radius)
+    return scores, _visits(scores, count, radius)
 
 
 @scanpath.right_answer("all places sorted once")
@@ -745,6 +771,17 @@ def _(x, beta):
 
 
 @attention_pool.misconception(
+    "subtracts the largest absolute value",
+    hint="Of the scores -1000 and -1001 the largest is -1000, not 1001. Subtract the maximum with "
+    "its sign, or every exponential of a very negative channel is zero.",
+)
+def _(x, beta):
+    scores = beta * x
+    exponentials = np.exp(scores - np.abs(scores).max(axis=-2, keepdims=True))
+    return _read(exponentials / exponentials.sum(axis=-2, keepdims=True), x)
+
+
+@attention_pool.misconception(
     "opens and closes each cell by itself: a sigmoid gate",
     hint="A gate is a number from 0 to 1 for each cell that knows nothing of the other cells. Your "
     "weights do not add to one. Attention divides one unit among the cells: a softmax.",
@@ -870,6 +907,27 @@ def _(x, beta):
 
 
 # --------------------------------------------------------------------------- written
+
+borrowed_from_the_mind = Question(
+    name="borrowed_from_the_mind",
+    title="What was borrowed from the mind",
+    points=4,
+    prompt="""A newspaper writes: "The network pays attention as we do: it ignores what it does not
+need and so saves work." In four to six sentences: say what attention is for when there is too much
+input, and which other remedy there is; say why the soft attention of a network does not save work;
+and name one more difference between a person's attention and a network's.""",
+    answer="""When more comes in than can be used, attention selects a small, useful part of it and
+leaves the rest aside. The other remedy is to enlarge the store: an external memory, from which one
+then has to select again. Soft attention does not leave anything aside. It scores every item and
+averages every item, so that it costs more work than a plain mean; what it saves is parameters and
+distance. Another difference: a gaze is at one place at a time, while a softmax lies on all places
+at once.""",
+    scheme="""- 1 point: selecting a part of too much input.
+- 1 point: the other remedy, a larger store outside (external memory).
+- 1 point: soft attention scores and averages all items, so it costs more than a plain mean.
+- 1 point: one more difference (one place or all; the rest is lost or still there; the sensor;
+  consciousness and effort; how it is learned).""",
+)
 
 pooling_in_words = Question(
     name="pooling_in_words",

@@ -31,7 +31,7 @@ def _other_padding(answer, arguments):
     difficulty=2,
     parts=("s", "context", "weights"),
     contract="s_prev (B, Ds), y_prev (B, Dy), h (B, N, Dh), mask (B, N) True = may attend, "
-    "W_q (A, Ds), W_k (A, Dh), v (A,), W (Ds, Ds + Dy + Dh) -> the tuple (s (B, Ds), context "
+    "W_q (H, Ds), W_k (H, Dh), v (H,), W (Ds, Ds + Dy + Dh) -> the tuple (s (B, Ds), context "
     "(B, Dh), weights (B, N))",
     laws=[
         laws.not_negative(**_weights),
@@ -44,7 +44,7 @@ def _other_padding(answer, arguments):
     hints=(
         "Write the shape beside each of the four lines. Which state can the query be, if the new "
         "one needs the context first?",
-        "The hidden layer has shape (B, N, A): `(W_q s)` gets an axis of size one for the "
+        "The hidden layer has shape (B, N, H): `(W_q s)` gets an axis of size one for the "
         "positions. A score of minus infinity gives a weight of zero; subtract the largest "
         "*visible* score of each row, and divide by one where nothing is visible.",
         "`scores = np.tanh(h @ W_k.T + (s_prev @ W_q.T)[:, None]) @ v`, then "
@@ -95,48 +95,48 @@ def bahdanau_step(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     """
 
 
-def _step(rng, B, N, Ds, Dy, Dh, A, lengths, v=1.0):
+def _step(rng, B, N, Ds, Dy, Dh, H, lengths, v=1.0):
     return {
         "s_prev": np.tanh(rng.normal(size=(B, Ds))),
         "y_prev": rng.normal(size=(B, Dy)),
         "h": rng.normal(size=(B, N, Dh)),
         "mask": np.arange(N) < np.array(lengths)[:, None],
-        "W_q": rng.normal(size=(A, Ds)),
-        "W_k": rng.normal(size=(A, Dh)),
-        "v": v * rng.normal(size=A),
+        "W_q": rng.normal(size=(H, Ds)),
+        "W_k": rng.normal(size=(H, Dh)),
+        "v": v * rng.normal(size=H),
         "W": rng.normal(size=(Ds, Ds + Dy + Dh)) / 3,
     }
 
 
 @bahdanau_step.case("no padding")
 def _(rng):
-    return _step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, A=7, lengths=[5, 5])
+    return _step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, H=7, lengths=[5, 5])
 
 
 @bahdanau_step.case("sentences of different length")
 def _(rng):
-    return _step(rng, B=3, N=5, Ds=4, Dy=2, Dh=6, A=7, lengths=[5, 2, 3])
+    return _step(rng, B=3, N=5, Ds=4, Dy=2, Dh=6, H=7, lengths=[5, 2, 3])
 
 
 @bahdanau_step.case("all sizes equal")
 def _(rng):
-    return _step(rng, B=4, N=4, Ds=4, Dy=4, Dh=4, A=4, lengths=[4, 1, 3, 2])
+    return _step(rng, B=4, N=4, Ds=4, Dy=4, Dh=4, H=4, lengths=[4, 1, 3, 2])
 
 
 @bahdanau_step.case("padding on the left and in the middle")
 def _(rng):
     mask = np.array([[False, True, True, True, True], [True, False, True, False, True]])
-    return _step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, A=7, lengths=[5, 5]) | {"mask": mask}
+    return _step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, H=7, lengths=[5, 5]) | {"mask": mask}
 
 
 @bahdanau_step.case("scores in the thousands")
 def _(rng):
-    return _step(rng, B=3, N=5, Ds=3, Dy=4, Dh=6, A=7, lengths=[5, 3, 4], v=1000.0)
+    return _step(rng, B=3, N=5, Ds=3, Dy=4, Dh=6, H=7, lengths=[5, 3, 4], v=1000.0)
 
 
 @bahdanau_step.case("padding that scores thousands above the rest")
 def _(rng):
-    arguments = _step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, A=1, lengths=[3, 4])
+    arguments = _step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, H=1, lengths=[3, 4])
     arguments["W_k"] = np.abs(arguments["W_k"])
     arguments["v"] = np.array([3000.0])
     # The hidden layer saturates: at one in the padding, at minus one elsewhere.
@@ -147,22 +147,22 @@ def _(rng):
 
 @bahdanau_step.case("a sentence of nothing but padding")
 def _(rng):
-    return _step(rng, B=3, N=5, Ds=3, Dy=4, Dh=6, A=7, lengths=[2, 0, 5])
+    return _step(rng, B=3, N=5, Ds=3, Dy=4, Dh=6, H=7, lengths=[2, 0, 5])
 
 
 @bahdanau_step.case("one position, one sentence")
 def _(rng):
-    return _step(rng, B=1, N=1, Ds=3, Dy=4, Dh=6, A=7, lengths=[1])
+    return _step(rng, B=1, N=1, Ds=3, Dy=4, Dh=6, H=7, lengths=[1])
 
 
 @bahdanau_step.case("single precision")
 def _(rng):
-    return in_single_precision(_step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, A=7, lengths=[5, 3]))
+    return in_single_precision(_step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, H=7, lengths=[5, 3]))
 
 
 @bahdanau_step.case("rows of memory that are not contiguous")
 def _(rng):
-    arguments = _step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, A=7, lengths=[4, 5])
+    arguments = _step(rng, B=2, N=5, Ds=3, Dy=4, Dh=6, H=7, lengths=[4, 5])
     return {name: array.T.copy().T for name, array in arguments.items()}
 
 
@@ -249,6 +249,27 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 
 
 @bahdanau_step.misconception(
+    "adds a small number to the sum, to be safe from zero",
+    hint="Every row of weights then adds to a little less than one. Only a row in which nothing is "
+    "visible needs help: divide that one by 1, and all others by their sum.",
+)
+def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
+    scores = np.where(mask, _energies(s_prev, h, W_q, W_k, v), -np.inf)
+    top = np.where(mask.any(-1, keepdims=True), scores.max(-1, keepdims=True), 0)
+    powers = np.exp(scores - top)
+    return _read_and_move(powers / (powers.sum(-1, keepdims=True) + 1e-9), s_prev, y_prev, h, W)
+
+
+@bahdanau_step.misconception(
+    "bends the query and the annotations one by one before adding them",
+    hint="The two are added first and bent together: one tanh around the sum.",
+)
+def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
+    scores = (np.tanh(h @ W_k.T) + np.tanh(s_prev @ W_q.T)[:, None]) @ v
+    return _read_and_move(reference.masked_softmax(scores, mask), s_prev, y_prev, h, W)
+
+
+@bahdanau_step.misconception(
     "divides zero by zero where nothing is visible",
     hint="In a sentence of nothing but padding the sum of the exponentials is zero. The text says "
     "what the weights are then.",
@@ -321,7 +342,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 
 @bahdanau_step.misconception(
     "adds the query without an axis for the positions",
-    hint="Shapes line up from the right: (B, N, A) plus (B, A) takes the query's sentences for "
+    hint="Shapes line up from the right: (B, N, H) plus (B, H) takes the query's sentences for "
     "positions. Give the query an axis of size one: `[:, None]`.",
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
@@ -615,6 +636,27 @@ def _(weights, aligned, steps):
     share = (hits.sum(-1)[some] / counts[some]).mean()
     mass = ((_mass(weights, aligned) * steps).sum(-1)[some] / counts[some]).mean()
     return share, 1 - mass
+
+
+@alignment_score.misconception(
+    "counts a step as a hit if it looks one place off",
+    hint="A hit lies on the true position itself. One place off is just what this number is to "
+    "find out.",
+)
+def _(weights, aligned, steps):
+    near = np.abs(weights.argmax(-1) - aligned) <= 1
+    error = reference.alignment_score(weights, aligned, steps)[1]
+    return (near & steps).sum() / steps.sum(), error
+
+
+@alignment_score.misconception(
+    "counts a step as a hit if more than half of its weight lies there",
+    hint="The largest weight need not be more than a half. Compare the place of the maximum with "
+    "`aligned`.",
+)
+def _(weights, aligned, steps):
+    error = reference.alignment_score(weights, aligned, steps)[1]
+    return ((_mass(weights, aligned) > 0.5) & steps).sum() / steps.sum(), error
 
 
 @alignment_score.misconception(

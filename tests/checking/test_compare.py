@@ -24,10 +24,17 @@ def test_right_values_are_accepted(given):
 
 
 @pytest.mark.parametrize("one", [2.0, 2.1, np.nan])
-def test_a_single_number_is_compared(one):
+@pytest.mark.parametrize("kind", [float, np.float64])
+def test_a_single_number_is_compared(one, kind):
     number = wanted(np.array(2.0), np.array(1e-8))
-    found = difference(plain(np.float64(one)), number)
+    found = difference(plain(kind(one)), number)
     assert (found is None) == (one == 2.0)
+
+
+def test_a_number_is_no_array_and_a_truth_value_no_number():
+    assert difference(plain(2), wanted(np.array(2.0), np.array(1e-8))) is None
+    assert difference(plain(2.0), wanted()).kind == "shape"
+    assert difference(plain(True), wanted(np.array(1.0), np.array(1e-8))).kind == "type"
 
 
 @pytest.mark.parametrize(
