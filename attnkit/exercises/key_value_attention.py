@@ -18,6 +18,11 @@ def _softmax(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
+def _safe_unit(vectors):
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
 _first = {"part": lambda output: output[0]}
 _second = {"part": lambda output: output[1]}
 
@@ -242,6 +247,17 @@ def _(Q, K, V=None):
 def _(Q, K, V=None):
     V = K if V is None else V
     weights = _weights(Q, K, 1)
+    return weights @ V, weights
+
+
+@key_value_attention.misconception(
+    "compares by the cosine",
+    hint="The score is the dot product itself, divided by the square root of Dk. The lengths of "
+    "query and key stay in it.",
+)
+def _(Q, K, V=None):
+    V = K if V is None else V
+    weights = _weights(_safe_unit(Q), _safe_unit(K), 1)
     return weights @ V, weights
 
 
@@ -522,11 +538,6 @@ def _(rng):
     return arguments | {"memory": np.asfortranarray(arguments["memory"])}
 
 
-def _safe_unit(vectors):
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
-
-
 def _cosines(memory, query):
     return (_safe_unit(memory) @ _safe_unit(query)[..., None])[..., 0]
 
@@ -690,6 +701,15 @@ def _(memory, query, strength, erase, add):
 )
 def _(memory, query, strength, erase, add):
     return _write(memory, _find(memory, query, strength), np.ones_like(erase), add)
+
+
+@write_by_content.misconception(
+    "adds only as far as it erases",
+    hint="Your add vector is multiplied by `erase` as well. The two are independent: with nothing "
+    "to erase, the new is added in full, by the weight of the place.",
+)
+def _(memory, query, strength, erase, add):
+    return _write(memory, _find(memory, query, strength), erase, erase * add)
 
 
 @write_by_content.misconception(
