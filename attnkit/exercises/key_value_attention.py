@@ -91,12 +91,13 @@ def _reversed(arguments):
 def key_value_attention(Q, K, V=None):
     r"""A soft dictionary: keys decide how much each entry counts, values are returned.
 
-    $$\alpha_{mn} = \mathrm{softmax}_n\!\left(\frac{k_n^\top q_m}{\sqrt{D_k}}\right), \qquad
+    $$s_{mn} = \frac{k_n^\top q_m}{\sqrt{D_k}}, \qquad
+    \alpha_m = \mathrm{softmax}(s_m), \qquad
     o_m = \sum_n \alpha_{mn} v_n$$
 
-    $D_k$ is the size of a key. A value may have any other size $D_v$. If `V` is left out, the keys
-    are read: that is attention over one set of vectors. Return the tuple `(read, weights)`. In a
-    loop:
+    $s_m$ and $\alpha_m$ are the rows of query $m$, and $D_k$ is the size of a key. A value may have
+    any other size $D_v$. If `V` is left out, the keys are read: that is attention over one set of
+    vectors. Return the tuple `(read, weights)`. In a loop:
 
     ```python
     for m in range(M):
@@ -425,12 +426,12 @@ def write_by_content(memory, query, strength, erase, add):
     r"""One write of a memory that is addressed by its content.
 
     A memory has $N$ places, row $n$ holds $m_n$. First find the places whose content resembles
-    the query $q$. The score is the cosine, sharpened by the strength $\beta$:
+    the query $q$. The score is the cosine $c_n$, sharpened by the strength $\beta$:
 
-    $$w_n = \mathrm{softmax}_n\bigl(\beta \cos(m_n, q)\bigr), \qquad
-    \cos(m, q) = \frac{m^\top q}{\lVert m \rVert\, \lVert q \rVert}$$
+    $$c_n = \frac{m_n^\top q}{\lVert m_n \rVert\, \lVert q \rVert}, \qquad
+    w = \mathrm{softmax}(\beta c)$$
 
-    If $m$ or $q$ is zero, their cosine is 0. Add nothing to the lengths: a very short vector
+    If $m_n$ or $q$ is zero, $c_n$ is 0. Add nothing to the lengths: a very short vector
     points somewhere too. Then write there. Erase first, then add:
 
     $$m_n' = m_n \odot (1 - w_n e) + w_n a$$
