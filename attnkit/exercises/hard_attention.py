@@ -795,9 +795,10 @@ def straight_through(scores, V, u, upstream, temperature=1.0):
             gradient[n] += jacobian / temperature * (V[j] @ h)
     ```
 
-    `u` holds a number between 0 and 1 for each score, `temperature` is $\tau$. `softmax(scores)`
-    over the last axis is given. There may be batch axes in front of all arrays. Do it without
-    autograd: the point is to see what it would do.
+    `u` holds a number between 0 and 1 for each score. It can come very close to either end but is
+    never 0 or 1: add nothing to it. `temperature` is $\tau$. `softmax(scores)` over the last axis
+    is given. There may be batch axes in front of all arrays. Do it without autograd: the point is
+    to see what it would do.
     """
 
 
@@ -923,6 +924,17 @@ def _(scores, V, u, upstream, temperature=1.0):
 
 
 @straight_through.misconception(
+    "adds a small number inside the logarithms",
+    hint="The small number guards against log(0), which cannot come here: u is never 0 or 1. But "
+    "it cuts off the noise of the smallest u.",
+)
+def _(scores, V, u, upstream, temperature=1.0):
+    guard = 1e-20
+    noise = -np.log(-np.log(u + guard) + guard)
+    return _three_parts(scores + noise, V, upstream, temperature)
+
+
+@straight_through.misconception(
     "uses one row of noise for all queries",
     hint="All your queries draw with the same luck. u has a number for every score of every query.",
 )
@@ -1037,6 +1049,18 @@ def _(scores, V, u, upstream, temperature=1.0):
 
 
 @straight_through.misconception(
+    "subtracts the slope of the chosen item instead of the weighted mean",
+    hint="The gradient passed back is that of the soft read: the Jacobian subtracts the mean of c "
+    "under the weights w. The choice enters only through h.",
+)
+def _(scores, V, u, upstream, temperature=1.0):
+    choice, weights, _ = _three_parts(scores + _noise(u), V, upstream, temperature)
+    slopes = upstream @ V.mT
+    of_choice = np.take_along_axis(slopes, choice[..., None], axis=-1)
+    return choice, weights, weights * (slopes - of_choice) / temperature
+
+
+@straight_through.misconception(
     "subtracts the plain mean instead of the weighted one",
     hint="The Jacobian subtracts the mean of c under the weights w, not the mean over the items.",
 )
@@ -1125,13 +1149,15 @@ when it changes nothing.""",
 gradient along that path is zero or undefined; in this the colleague is right. But the *expected*
 loss is a sum over the 196 places, smooth in the scores, and its gradient is exact: the price is to
 run the large network 196 times. REINFORCE runs it once and is right on average, at the price of a
-high variance. Gumbel-softmax with straight-through also runs it once and has far less variance, but
-it is biased, because its gradient is that of a softened read; lower temperatures trade bias for
-variance. A baseline that does not depend on the draw leaves the mean of REINFORCE as it is and
-removes the part of the variance that comes from the mean loss. If the mean loss is zero there is
-nothing to remove.""",
+high variance. Gumbel-softmax with straight-through also runs it once, but it needs a network that
+can be differentiated. At a temperature that is not too low it has less variance, and it is biased,
+because its gradient is that of a softened read; lower temperatures trade bias for variance. A
+baseline that does not depend on the draw leaves the mean of REINFORCE as it is and removes the part
+of the variance that comes from the mean loss. If the mean loss is zero there is nothing to
+remove.""",
     scheme="""- 1 point: the sampled path has no gradient, but the expected loss has one.
 - 1 point: the finite sum is exact and costs one run of the network for each item.
-- 1 point: REINFORCE unbiased and noisy, Gumbel or straight-through biased and calm.
+- 1 point: REINFORCE unbiased and noisy, Gumbel or straight-through biased and calmer (unless the
+  temperature is low).
 - 1 point: the baseline leaves the mean as it is, and removes only what the mean loss brings in.""",
 )

@@ -18,6 +18,11 @@ def _softmax(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
+def _safe_unit(vectors):
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
 _first = {"part": lambda output: output[0]}
 _second = {"part": lambda output: output[1]}
 
@@ -86,12 +91,13 @@ def _reversed(arguments):
 def key_value_attention(Q, K, V=None):
     r"""A soft dictionary: keys decide how much each entry counts, values are returned.
 
-    $$\alpha_{mn} = \mathrm{softmax}_n\!\left(\frac{k_n^\top q_m}{\sqrt{D_k}}\right), \qquad
+    $$s_{mn} = \frac{k_n^\top q_m}{\sqrt{D_k}}, \qquad
+    \alpha_m = \mathrm{softmax}(s_m), \qquad
     o_m = \sum_n \alpha_{mn} v_n$$
 
-    $D_k$ is the size of a key. A value may have any other size $D_v$. If `V` is left out, the keys
-    are read: that is attention over one set of vectors. Return the tuple `(read, weights)`. In a
-    loop:
+    $s_m$ and $\alpha_m$ are the rows of query $m$, and $D_k$ is the size of a key. A value may have
+    any other size $D_v$. If `V` is left out, the keys are read: that is attention over one set of
+    vectors. Return the tuple `(read, weights)`. In a loop:
 
     ```python
     for m in range(M):
@@ -242,6 +248,17 @@ def _(Q, K, V=None):
 def _(Q, K, V=None):
     V = K if V is None else V
     weights = _weights(Q, K, 1)
+    return weights @ V, weights
+
+
+@key_value_attention.misconception(
+    "compares by the cosine",
+    hint="The score is the dot product itself, divided by the square root of Dk. The lengths of "
+    "query and key stay in it.",
+)
+def _(Q, K, V=None):
+    V = K if V is None else V
+    weights = _weights(_safe_unit(Q), _safe_unit(K), 1)
     return weights @ V, weights
 
 
@@ -409,12 +426,12 @@ def write_by_content(memory, query, strength, erase, add):
     r"""One write of a memory that is addressed by its content.
 
     A memory has $N$ places, row $n$ holds $m_n$. First find the places whose content resembles
-    the query $q$. The score is the cosine, sharpened by the strength $\beta$:
+    the query $q$. The score is the cosine $c_n$, sharpened by the strength $\beta$:
 
-    $$w_n = \mathrm{softmax}_n\bigl(\beta \cos(m_n, q)\bigr), \qquad
-    \cos(m, q) = \frac{m^\top q}{\lVert m \rVert\, \lVert q \rVert}$$
+    $$c_n = \frac{m_n^\top q}{\lVert m_n \rVert\, \lVert q \rVert}, \qquad
+    w = \mathrm{softmax}(\beta c)$$
 
-    If $m$ or $q$ is zero, their cosine is 0. Add nothing to the lengths: a very short vector
+    If $m_n$ or $q$ is zero, $c_n$ is 0. Add nothing to the lengths: a very short vector
     points somewhere too. Then write there. Erase first, then add:
 
     $$m_n' = m_n \odot (1 - w_n e) + w_n a$$
@@ -520,11 +537,6 @@ def _(rng):
 def _(rng):
     arguments = _memory(rng, N=5, D=4)
     return arguments | {"memory": np.asfortranarray(arguments["memory"])}
-
-
-def _safe_unit(vectors):
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
 
 
 def _cosines(memory, query):
@@ -690,6 +702,15 @@ def _(memory, query, strength, erase, add):
 )
 def _(memory, query, strength, erase, add):
     return _write(memory, _find(memory, query, strength), np.ones_like(erase), add)
+
+
+@write_by_content.misconception(
+    "adds only as far as it erases",
+    hint="Your add vector is multiplied by `erase` as well. The two are independent: with nothing "
+    "to erase, the new is added in full, by the weight of the place.",
+)
+def _(memory, query, strength, erase, add):
+    return _write(memory, _find(memory, query, strength), erase, erase * add)
 
 
 @write_by_content.misconception(
