@@ -114,9 +114,9 @@ export function slider({ label, values, spoken, change }) {
   return {
     node: field(label, shown, input),
     show(value) {
-      const distances = values.map((stop) => Math.abs(Math.log(stop / value)));
+      const distances = values.map((stop) => Math.abs(stop - value));
       input.value = distances.indexOf(Math.min(...distances));
-      shown.textContent = String(value);
+      shown.textContent = String(value).replace("-", "−");
       input.setAttribute("aria-valuetext", fill(spoken, { value }));
     },
   };
