@@ -20,6 +20,7 @@ TITLES = {
     "notation": "Notation",
     "soft_attention": "Soft attention",
     "key_value_attention": "Key-value attention",
+    "structured_attention": "Structured attention",
 }
 
 KERNEL = {

@@ -17,10 +17,12 @@ CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M
 CONCEPTS = {
     "soft_attention": range(32, 53),
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
+    "structured_attention": (34, 69, 98),
 }
 ERRATA = {
     "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
     "key_value_attention": (14,),
+    "structured_attention": (29,),
 }
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -11,6 +11,7 @@ CHAPTERS = (
     "notation",
     "soft_attention",
     "key_value_attention",
+    "structured_attention",
 )
 
 

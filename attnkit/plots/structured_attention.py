@@ -26,7 +26,6 @@ WORDS = {
     "guess": "guess",
     "words": "words",
     "sentence": "sentence weight",
-    "key": "← says overall",
     "cue": "overall",
     "opinion": "opinion word",
 }
@@ -37,15 +36,15 @@ def trellis(marginals, steps):
 
     ``marginals`` is (N, 2) and ``steps`` (N - 1, 2, 2), from and to; both are probabilities.
     """
-    figure = Figure((WIDTH, 2.5), layout="constrained")
-    axes = figure.add_subplot(ylim=(-0.75, 1.75), xlim=(-0.5, len(marginals) - 0.5))
+    figure = Figure((WIDTH, 2.4), layout="constrained")
+    axes = figure.add_subplot(ylim=(-0.45, 1.5), xlim=(-0.5, len(marginals) - 0.5))
     axes.spines[:].set_visible(False)
     for n, table in enumerate(steps):
         for (start, end), probability in np.ndenumerate(table):
             axes.plot([n, n + 1], [start, end], color=INK, linewidth=14 * probability, zorder=1)
     for n, row in enumerate(marginals):
         for state, probability in enumerate(row):
-            size = 300 + 1500 * probability
+            size = 600 + 1200 * probability
             axes.scatter(n, state, s=size, facecolor=LINE, edgecolor=INK, linewidth=1.2, zorder=2)
             axes.text(n, state, f"{probability:.2f}", ha="center", va="center", zorder=3)
     items = range(len(marginals))
@@ -92,7 +91,7 @@ def r_squared(found, ceiling):
 def accuracies(found, guess):
     """How often each kind of pooling is right, beside guessing."""
     figure = Figure((WIDTH, 2.2), layout="constrained")
-    axes = figure.add_subplot(xlabel=WORDS["accuracy"], xlim=(0, 1.12))
+    axes = figure.add_subplot(xlabel=WORDS["accuracy"], xlim=(0, 1.02))
     _levels(axes, found)
     axes.axvline(guess, color=KEY, linestyle="--")
     axes.text(guess + 0.01, -0.62, WORDS["guess"], color=KEY)
@@ -102,28 +101,28 @@ def accuracies(found, guess):
 def reading(word_weights, sentence_weights, word_mask, cue, opinion):
     """One document as a grid: squares are word weights, bars are sentence weights.
 
-    ``cue`` and ``opinion`` are Booleans like ``word_mask``, where these words stand.
+    ``cue`` and ``opinion`` are Booleans like ``word_mask``, where these words stand. Sentences
+    without a word are left out.
     """
-    figure = Figure((WIDTH, 4.1), layout="constrained")
+    there = word_mask.any(axis=-1)
+    figure = Figure((WIDTH, 0.8 + 0.27 * there.sum()), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=[2.2, 1])
-    rows, columns = np.nonzero(word_mask)
-    for y, x in zip(rows, columns, strict=True):
-        left.plot(x, y, SQUARE, markersize=12, fillstyle="none", color=LINE, markeredgewidth=0.6)
-    left.scatter(columns, rows, s=130 * word_weights[rows, columns], marker=SQUARE, color=INK)
+    style = {"linestyle": "none", "fillstyle": "none"}
+    rows, columns = np.nonzero(word_mask[there])
+    left.plot(columns, rows, SQUARE, markersize=12, color=LINE, markeredgewidth=0.6, **style)
+    areas = 144 * word_weights[there][rows, columns]
+    left.scatter(columns, rows, s=areas, marker=SQUARE, color=INK, linewidth=0)
     for word, where, marker in (("cue", cue, "v"), ("opinion", opinion, "o")):
-        y, x = np.nonzero(where & word_mask)
-        style = {"markersize": 6, "fillstyle": "none", "markeredgewidth": 1.6}
-        left.plot(x, y, marker, color=VALUE, label=WORDS[word], linestyle="none", **style)
+        y, x = np.nonzero((where & word_mask)[there])
+        label = WORDS[word]
+        left.plot(x, y, marker, markersize=7, color=VALUE, markeredgewidth=2, label=label, **style)
     left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     left.set(xticks=[], xlabel=WORDS["words"], yticks=[])
     left.spines[:].set_visible(False)
-    places = np.arange(len(sentence_weights))
-    right.barh(places, sentence_weights, 0.6, color=INK)
-    for place, weight in enumerate(sentence_weights):
-        if word_mask[place].any():
-            right.text(weight + 0.04, place, f"{weight:.2f}", va="center")
-    (key,) = np.nonzero(cue.any(axis=-1))[0]
-    right.text(0, key + 0.75, WORDS["key"], color=VALUE)
+    shown = sentence_weights[there]
+    right.barh(range(len(shown)), shown, 0.6, color=INK)
+    for place, weight in enumerate(shown):
+        right.text(weight + 0.04, place, f"{weight:.2f}", va="center")
     right.set(xlim=(0, 1.5), xticks=[], title=WORDS["sentence"])
     right.spines["bottom"].set_visible(False)
     right.invert_yaxis()
@@ -132,9 +131,9 @@ def reading(word_weights, sentence_weights, word_mask, cue, opinion):
 
 def _levels(axes, found):
     places = np.arange(len(found))
-    axes.barh(places, found.values(), 0.6, color=INK)
+    axes.barh(places, found.values(), 0.6, facecolor=LINE, edgecolor=INK)
     for place, level in enumerate(found.values()):
-        axes.text(level + 0.01, place, f"{level:.2f}", va="center")
+        axes.text(level - 0.015, place, f"{level:.2f}", va="center", ha="right")
     axes.set_yticks(places, [WORDS[name] for name in found])
     axes.invert_yaxis()
     axes.tick_params(length=0)

@@ -32,6 +32,6 @@ FIGURES = {
     ),
     "reading": (
         (MASK / 5, np.array([0.1, 0.9, 0.0, 0.0]), MASK, CUE, MASK & (np.arange(5) == 1)),
-        ["words", "sentence weight", "overall", "opinion word", "← says overall", "0.90"],
+        ["words", "sentence weight", "overall", "opinion word", "0.90"],
     ),
 }
