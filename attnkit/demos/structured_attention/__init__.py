@@ -8,6 +8,8 @@
 
 from pathlib import Path
 
+import traitlets
+
 from attnkit.demos import Demo, Reals, module
 
 FOLDER = Path(__file__).parent
@@ -21,5 +23,6 @@ class EvidenceAndNeighbours(Demo):
     """
 
     _esm = module(FOLDER / "evidence_and_neighbours.js")
+    _heights = traitlets.Tuple((55, 66)).tag(sync=True)
     evidence = Reals(((1, 10),), -4, 4, [-1.8, -2.2, 2.6, -2.0, -1.8, 1.8, 2.2, -0.6, 1.6, 2.0])
     transition = Reals((), -2, 4, 0.0)

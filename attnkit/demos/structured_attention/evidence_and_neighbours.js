@@ -56,7 +56,7 @@ const WORDS = {
 const LIMITS = [-4, 4];
 // The evidence is drawn to scale; each row below has room for a weight of 1 and what is said of it.
 const ROOM = 2;
-const ROWS = { softmax: -7.3, sigmoid: -10.6, chain: -13.9 };
+const ROWS = { softmax: -7.6, sigmoid: -11.2, chain: -14.8 };
 
 const logAdd = (a, b) => Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b)));
 
@@ -101,7 +101,7 @@ function bar() {
 function build({ stage, side, change, state }) {
   const count = state().evidence.length;
   const picture = plane({
-    label: WORDS.stage, width: 400, height: 520, margin: 24,
+    label: WORDS.stage, width: 400, height: 560, margin: 24,
     x: [0.4, count + 0.6], y: [ROWS.chain, LIMITS[1] + 0.4],
   });
   const back = svg("g", { "aria-hidden": "true" });
@@ -120,7 +120,7 @@ function build({ stage, side, change, state }) {
   }
   back.append(title(LIMITS[1] + 0.35, WORDS.evidence));
   const rows = Object.entries(ROWS).map(([name, floor]) => {
-    const said = title(floor + ROOM + 0.75, "");
+    const said = title(floor + ROOM + 0.8, "");
     const layer = svg("g");
     back.append(line(floor, "attn-axis"), said, layer);
     return { name, floor, said, bars: pool(layer, bar) };
