@@ -573,10 +573,10 @@ def hierarchical_attention(X, W_word, q_word, W_sentence, q_sentence, word_mask,
     level has a matrix and a learned query of its own:
 
     $$\begin{aligned}
-    \alpha_{ln} &= \mathrm{softmax}_n\big(q_w^\top \tanh(W_w x_{ln})\big),
-    & s_l &= \sum_n \alpha_{ln} x_{ln} \\
-    \beta_l &= \mathrm{softmax}_l\big(q_s^\top \tanh(W_s s_l)\big),
-    & o &= \sum_l \beta_l s_l
+    \alpha_{ln} &= \mathrm{softmax}_n\big(q_w^\top \tanh(W_w x_{ln})\big), \\
+    s_l &= \sum_n \alpha_{ln} x_{ln}, \\
+    \beta_l &= \mathrm{softmax}_l\big(q_s^\top \tanh(W_s s_l)\big), \\
+    o &= \sum_l \beta_l s_l
     \end{aligned}$$
 
     In a loop, where `attend` is score, softmax and read over the rows that a mask shows:
