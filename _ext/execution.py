@@ -56,9 +56,11 @@ def digest(source):
 
 
 def configure(app, config):
-    """Switch off the network, and keep the lines of what is printed."""
+    """Switch off the network, compute in one thread, and keep the lines of what is printed."""
     # What a cell fetches is gone some years later.
     os.environ.update(dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9"))
+    # On a busy machine threads that wait for each other take far longer than one.
+    os.environ["OMP_NUM_THREADS"] = "1"
     # A kernel sends what a cell prints in pieces; myst-nb would lose line ends when it joins them.
     utils.executenb = partial(utils.executenb, coalesce_streams=True)
 

@@ -18,9 +18,14 @@ from attnkit.exercises import CHAPTERS, of_chapter
 
 TITLES = {
     "notation": "Notation",
+    "cognition": "Attention in the mind",
+    "seq2seq": "Encoder, decoder and attention",
     "soft_attention": "Soft attention",
+    "hard_attention": "Hard attention",
     "key_value_attention": "Key-value attention",
+    "multi_head_attention": "Multi-head attention",
     "structured_attention": "Structured attention",
+    "self_attention": "Self-attention",
 }
 
 KERNEL = {
@@ -34,7 +39,7 @@ def teacher(chapter):
     items = of_chapter(chapter)
     cells = [
         _locked(v4.new_markdown_cell(_opening(chapter, items)), "opening"),
-        _locked(v4.new_code_cell(_IMPORTS), "imports"),
+        _locked(v4.new_code_cell(_imports(items)), "imports"),
     ]
     for item in items:
         cells += _exercise(item) if isinstance(item, Exercise) else _question(item)
@@ -57,17 +62,20 @@ def solution(exercise):
     Other functions of attnkit that the reference calls are written out inside the body, unless
     the exercise gives them.
     """
-    given = {node.name for node in ast.parse(exercise.given).body}
+    given = {getattr(node, "name", "") for node in ast.parse(exercise.given).body}
     reference = inspect.unwrap(exercise.reference)
     body, called = _body(reference)
     helpers = [_definition(function) for name, function in called.items() if name not in given]
     return "\n\n".join([*helpers, body])
 
 
-_IMPORTS = """\
-import numpy as np
-
-from attnkit.exercises import check, example, hint"""
+def _imports(items):
+    torch = any(isinstance(item, Exercise) and item.backend == "torch" for item in items)
+    return (
+        "import numpy as np\n"
+        + ("import torch\n" if torch else "")
+        + "\nfrom attnkit.exercises import check, example, hint"
+    )
 
 
 def checked(cell):

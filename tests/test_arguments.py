@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from attnkit import notation
+from attnkit import notation, seq2seq
 from attnkit import soft_attention as sa
+from attnkit.self_attention import sinusoidal_positions
 
 ONES = np.ones
 BAD = [
@@ -46,6 +47,9 @@ BAD = [
         ValueError,
         ["v", "(6, 1)", "1 axis", "v (H)"],
     ),
+    (lambda: sinusoidal_positions(0, 4), ValueError, ["N", "0", "whole number from 1"]),
+    (lambda: sinusoidal_positions(3, 4.0), TypeError, ["D", "4.0", "whole number"]),
+    (lambda: sinusoidal_positions(3, True), TypeError, ["D", "True", "whole number"]),
     (lambda: sa.attention_weights(ONES(3), 0), ValueError, ["temperature", "0", "greater than 0"]),
     (lambda: sa.attention_weights(ONES(3), np.inf), ValueError, ["temperature", "inf", "finite"]),
     (lambda: sa.attention_weights(ONES(3), "hot"), TypeError, ["temperature", "'hot'", "number"]),
@@ -69,6 +73,21 @@ BAD = [
         lambda: notation.attention_cols(ONES((4, 3)), ONES((5, 4)), ONES((6, 4))),
         ValueError,
         ["K", "Dk = 5", "Q", "Dk = 4"],
+    ),
+    (
+        lambda: seq2seq.masked_softmax(ONES((2, 3)), ONES((2, 3))),
+        TypeError,
+        ["mask", "float64", "True or False"],
+    ),
+    (
+        lambda: seq2seq.masked_softmax(ONES((2, 3)), ONES((2, 5), bool)),
+        ValueError,
+        ["mask", "N = 5", "scores", "N = 3"],
+    ),
+    (
+        lambda: seq2seq.alignment_score(ONES((4, 5)), ONES(4), ONES(4, bool)),
+        TypeError,
+        ["aligned", "float64", "integers"],
     ),
 ]
 

@@ -15,14 +15,24 @@ CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M
 
 # Of the inventory of the notes' ideas, those that the chapter has to place.
 CONCEPTS = {
+    "cognition": range(1, 16),
+    "seq2seq": (*range(19, 32), 78, 97, 103),
     "soft_attention": range(32, 53),
+    "hard_attention": (36, *range(53, 58), 96, 100),
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
+    "multi_head_attention": range(63, 69),
     "structured_attention": (34, 69, 98),
+    "self_attention": (*range(78, 94), 108, 111, 113),
 }
 ERRATA = {
+    "cognition": (33, 34, 35),
+    "seq2seq": (8, 9, 10, 11, 12, 13, 49, 52),
     "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
+    "hard_attention": (21,),
     "key_value_attention": (14,),
+    "multi_head_attention": (27, 28),
     "structured_attention": (29,),
+    "self_attention": (1, 2, 3, 4, 5, 6, 7, 16, 30, 31, 32, 40, 41, 46, 51),
 }
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

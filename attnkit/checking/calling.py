@@ -11,7 +11,7 @@ import numpy as np
 
 from attnkit.checking.compare import Other, is_tensor, plain
 
-CUT_OFF = Other("missing (what you return does not depend on it, or has left torch on the way)")
+CUT_OFF = Other("missing (what you return has left torch on the way, or is detached as a whole)")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def call(function, arguments, way, positional):
     names = list(arguments)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        given = _tensors(arguments, way.gradients) if way.backend == "torch" else arguments
+        given = tensors(arguments, way.gradients) if way.backend == "torch" else arguments
         value = function(
             *(given[name] for name in names[:positional]),
             **{name: given[name] for name in names[positional:]},
@@ -54,7 +54,8 @@ def members(value):
     return value if isinstance(value, tuple) else (value,)
 
 
-def _tensors(arguments, leaves):
+def tensors(arguments, leaves=()):
+    """The arguments with each array as a tensor; of ``leaves`` the gradient can be asked."""
     import torch
 
     return {
@@ -80,5 +81,6 @@ def _gradients(value, leaves):
         torch.cos(1 + torch.arange(part.numel(), dtype=part.dtype)).reshape(part.shape)
         for part in outputs
     ]
-    found = torch.autograd.grad(outputs, leaves, weights, allow_unused=True)
-    return [CUT_OFF if gradient is None else plain(gradient) for gradient in found]
+    # The gradient by an argument that the value does not depend on is zero.
+    found = torch.autograd.grad(outputs, leaves, weights, materialize_grads=True)
+    return [plain(gradient) for gradient in found]

@@ -46,13 +46,14 @@ def difference(given, wanted, parts=(), what="what you return"):
 def plain(value):
     """A copy in plain numpy that no later call and no subclass can change.
 
-    Tuples stay tuples; what is neither is kept in words.
+    Tuples stay tuples, a plain number is an array without axes; anything else is kept in words.
     """
     if isinstance(value, tuple):
         return tuple(plain(member) for member in value)
     if is_tensor(value):
         value = value.detach().cpu().numpy()
-    if isinstance(value, np.ndarray | np.generic):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number or isinstance(value, np.ndarray | np.generic):
         return np.array(value, subok=False)
     return value if value is None or isinstance(value, Other) else Other(describe(value))
 
@@ -107,7 +108,7 @@ def _array_difference(given, wanted, slack, dtype, what):
 
 def _value_difference(given, wanted, slack, what):
     with np.errstate(invalid="ignore"):
-        gap = np.array(np.abs(given.astype(float) - wanted))
+        gap = np.asarray(np.abs(given.astype(float) - wanted))  # of numbers numpy makes no array
     gap[~np.isfinite(gap)] = np.inf
     if np.all(gap <= slack):
         return None

@@ -48,11 +48,13 @@ class Wanted:
 
 def wanted(reference, arguments):
     """Run the reference on the arguments of a case and measure how it answers to a nudge."""
-    dtype = np.result_type(*(array for array in arguments.values() if _is_floating(array)))
+    # Of nothing but whole numbers an answer makes double precision.
+    floating = [array for array in arguments.values() if _is_floating(array)]
+    dtype = np.result_type(*floating) if floating else np.dtype(float)
     doubles = _changed(arguments, lambda array: array.astype(float))
     value = plain(reference(**copy.deepcopy(doubles)))
     rng = np.random.default_rng(0)
-    response = [np.zeros_like(member) for member in members(value)]
+    response = [np.zeros(member.shape) for member in members(value)]
     for _ in range(NUDGES):
         nudged = _changed(
             doubles, lambda array: array * (1 + NUDGE * rng.choice([-1.0, 1.0], array.shape))

@@ -6,12 +6,18 @@ import os
 import sys
 
 from attnkit.checking import CheckFailed, Exercise, Question, judge
+from attnkit.checking.calling import tensors
 
 CHAPTERS = (
     "notation",
+    "cognition",
+    "seq2seq",
     "soft_attention",
+    "hard_attention",
     "key_value_attention",
+    "multi_head_attention",
     "structured_attention",
+    "self_attention",
 )
 
 
@@ -76,7 +82,8 @@ def example(name, case):
     exercise = find(name)
     names = [case.name for case in exercise.cases]
     chosen = _among({name: index for index, name in enumerate(names)}, case, "case")
-    return exercise.arguments(chosen, seed=0)
+    arguments = exercise.arguments(chosen, seed=0)
+    return tensors(arguments, exercise.gradients) if exercise.backend == "torch" else arguments
 
 
 class Hint(str):

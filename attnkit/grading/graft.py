@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import stat
+import warnings
 
 import nbformat
 
@@ -52,8 +53,9 @@ def read(path, largest):
             raise Unreadable(f"the file has {size:,} bytes; at most {largest:,} are read")
         content = file.read()
     try:
-        notebook = nbformat.reads(content.decode(), as_version=4)
-        nbformat.validate(notebook, relax_add_props=True)
+        with warnings.catch_warnings(action="ignore", category=nbformat.warnings.DuplicateCellId):
+            notebook = nbformat.reads(content.decode(), as_version=4)
+            nbformat.validate(notebook, relax_add_props=True)
     except Exception as error:  # whatever a broken file makes these libraries raise
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise Unreadable(f"the file is no notebook: {reason}") from None

@@ -9,8 +9,8 @@ figure can be translated.
 import matplotlib
 
 QUERY, KEY, VALUE = "#b8470c", "#0a5f9e", "#00734f"
-INK, MUTED, LINE = "#1a1a1a", "#5c5c5c", "#c9c9c9"
-PALETTE = {QUERY, KEY, VALUE, INK, MUTED, LINE}
+INK, MUTED, LINE, PAPER = "#1a1a1a", "#5c5c5c", "#c9c9c9", "#ffffff"
+PALETTE = {QUERY, KEY, VALUE, INK, MUTED, LINE, PAPER}
 # Marker of the query, of keys, and of values and reads.
 ROUND, SQUARE, DIAMOND = "o", "s", "D"
 

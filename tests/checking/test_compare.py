@@ -23,6 +23,13 @@ def test_right_values_are_accepted(given):
     assert difference(plain(given), wanted()) is None
 
 
+@pytest.mark.parametrize("one", [2.0, 2.1, np.nan])
+def test_a_single_number_is_compared(one):
+    number = wanted(np.array(2.0), np.array(1e-8))
+    found = difference(plain(np.float64(one)), number)
+    assert (found is None) == (one == 2.0)
+
+
 @pytest.mark.parametrize(
     ("given", "kind", "words"),
     [
@@ -45,10 +52,11 @@ def test_what_is_wrong_is_said(given, kind, words):
     assert words in found.message
 
 
-def test_a_single_number_is_compared():
+def test_plain_numbers_of_python_are_compared_too():
     one = wanted(np.array(2.0), np.array(1e-8))
-    assert difference(plain(np.float64(2)), one) is None
-    assert difference(plain(np.float64(3)), one).message == "what you return is 3; wanted is 2"
+    assert difference(plain(2.0), one) is difference(plain(2), one) is None
+    assert difference(plain(3.0), one).kind == "value"
+    assert difference(plain(True), one).kind == "type"
 
 
 def test_the_parts_of_a_tuple_are_named():
