@@ -24,6 +24,7 @@ TITLES = {
     "hard_attention": "Hard attention",
     "key_value_attention": "Key-value attention",
     "multi_head_attention": "Multi-head attention",
+    "structured_attention": "Structured attention",
     "self_attention": "Self-attention",
 }
 

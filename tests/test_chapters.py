@@ -21,6 +21,7 @@ CONCEPTS = {
     "hard_attention": (36, *range(53, 58), 96, 100),
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
     "multi_head_attention": range(63, 69),
+    "structured_attention": (34, 69, 98),
     "self_attention": (*range(78, 94), 108, 111, 113),
 }
 ERRATA = {
@@ -30,6 +31,7 @@ ERRATA = {
     "hard_attention": (21,),
     "key_value_attention": (14,),
     "multi_head_attention": (27, 28),
+    "structured_attention": (29,),
     "self_attention": (1, 2, 3, 4, 5, 6, 7, 16, 30, 31, 32, 40, 41, 46, 51),
 }
 

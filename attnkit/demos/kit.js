@@ -116,7 +116,7 @@ export function slider({ label, values, spoken, change }) {
     show(value) {
       const distances = values.map((stop) => Math.abs(stop - value));
       input.value = distances.indexOf(Math.min(...distances));
-      shown.textContent = String(value);
+      shown.textContent = String(value).replace("-", "−");
       input.setAttribute("aria-valuetext", fill(spoken, { value }));
     },
   };

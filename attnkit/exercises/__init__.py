@@ -16,6 +16,7 @@ CHAPTERS = (
     "hard_attention",
     "key_value_attention",
     "multi_head_attention",
+    "structured_attention",
     "self_attention",
 )
 
