@@ -5,8 +5,10 @@ A function declares what it takes, in the notation of the book::
     @takes("Q (..., M, D)", "K (..., N, D)", temperature=positive)
     def weights(Q, K, temperature=1.0): ...
 
-The same letter means the same size; ``...`` stands for batch axes, which broadcast; a ``?`` at the
-end marks an array that may be None. The body of the function then holds the mechanism only.
+The same letter means the same size; ``...`` stands for batch axes, which broadcast; ``bool`` or
+``int`` after the axes asks for truth values or whole numbers, as in ``"mask (..., N) bool"``; a
+``?`` at the end marks an array that may be None. The body of the function then holds the mechanism
+only.
 """
 
 import functools
@@ -17,7 +19,13 @@ import re
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
-_SPEC = re.compile(r"(?P<name>\w+) \((?P<axes>[^)]*)\)(?P<optional>\??)")
+_SPEC = re.compile(r"(?P<name>\w+) \((?P<axes>[^)]*)\)(?: (?P<kind>bool|int))?(?P<optional>\??)")
+# What an array may hold: the kind's name in the array API, and in words.
+_KINDS = {
+    None: ("real floating", "real floating-point numbers, such as float64"),
+    "bool": ("bool", "booleans, True or False"),
+    "int": ("integral", "integers, such as int64"),
+}
 
 
 def takes(*specs, **rules):
@@ -71,21 +79,22 @@ def axis_of(array_name):
 
 
 def _parse(spec):
-    name, axes, optional = _SPEC.fullmatch(spec).group("name", "axes", "optional")
+    name, axes, kind, optional = _SPEC.fullmatch(spec).group("name", "axes", "kind", "optional")
     letters = [letter.strip() for letter in axes.split(",")]
     batched = letters[0] == "..."
-    return name, letters[1:] if batched else letters, batched, bool(optional), spec.rstrip("?")
+    letters = letters[1:] if batched else letters
+    return name, letters, batched, kind, bool(optional), spec.rstrip("?")
 
 
 def _check_arrays(parsed, arguments):
     sizes = {}  # letter -> (size, the argument that set it)
     batches = {}
     arrays = {}
-    for name, letters, batched, optional, spec in parsed:
+    for name, letters, batched, kind, optional, spec in parsed:
         array = arguments[name]
         if array is None and optional:
             continue
-        _check_kind(name, array, spec)
+        _check_kind(name, array, kind, spec)
         shape = tuple(array.shape)
         rank = max(len(letters), 1)
         if len(shape) < rank or (len(shape) > rank and not batched):
@@ -107,16 +116,15 @@ def _check_arrays(parsed, arguments):
     _check_together(arrays, batches)
 
 
-def _check_kind(name, array, spec):
+def _check_kind(name, array, kind, spec):
     if not is_array_api_obj(array):
         raise TypeError(
             f"{name} is {_describe(array)}; it takes a numpy array or a torch tensor: {spec}"
         )
     xp = array_namespace(array)
-    if not xp.isdtype(array.dtype, "real floating"):
-        raise TypeError(
-            f"{name} has dtype {array.dtype}; it takes real floating-point numbers, such as float64"
-        )
+    dtype, wanted = _KINDS[kind]
+    if not xp.isdtype(array.dtype, dtype):
+        raise TypeError(f"{name} has dtype {array.dtype}; it takes {wanted}")
     if not bool(xp.all(xp.isfinite(array))):
         raise ValueError(f"{name} holds NaN or infinite numbers; it takes finite ones")
 

@@ -16,7 +16,11 @@ from nbformat import v4, write
 from attnkit.checking import RULES, Exercise
 from attnkit.exercises import CHAPTERS, of_chapter
 
-TITLES = {"notation": "Notation", "soft_attention": "Soft attention"}
+TITLES = {
+    "notation": "Notation",
+    "seq2seq": "Encoder, decoder and attention",
+    "soft_attention": "Soft attention",
+}
 
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

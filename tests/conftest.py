@@ -1,9 +1,10 @@
-"""What takes long and is made once a session: the built book, and a class that was graded."""
+"""What many tests need: the built book and a graded class, made once a session; tensors."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,3 +28,14 @@ def rehearsal(tmp_path_factory):
     if confine.missing():
         pytest.skip(f"needs {', '.join(confine.missing())}")
     return rehearse(tmp_path_factory.mktemp("class"))
+
+
+@pytest.fixture
+def tensors():
+    """Draws tensors of a shape in double precision, the same in each run."""
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(*shape):
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    return draw

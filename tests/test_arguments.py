@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnkit import notation
+from attnkit import notation, seq2seq
 from attnkit import soft_attention as sa
 
 ONES = np.ones
@@ -69,6 +69,21 @@ BAD = [
         lambda: notation.attention_cols(ONES((4, 3)), ONES((5, 4)), ONES((6, 4))),
         ValueError,
         ["K", "Dk = 5", "Q", "Dk = 4"],
+    ),
+    (
+        lambda: seq2seq.masked_softmax(ONES((2, 3)), ONES((2, 3))),
+        TypeError,
+        ["mask", "float64", "True or False"],
+    ),
+    (
+        lambda: seq2seq.masked_softmax(ONES((2, 3)), ONES((2, 5), bool)),
+        ValueError,
+        ["mask", "N = 5", "scores", "N = 3"],
+    ),
+    (
+        lambda: seq2seq.alignment_score(ONES((4, 5)), ONES(4), ONES(4, bool)),
+        TypeError,
+        ["aligned", "float64", "integers"],
     ),
 ]
 

@@ -18,16 +18,6 @@ SCORES = arrays.arrays(
 BATCH, M, N, D, DV = 2, 3, 5, 4, 6  # all different, so that a wrong axis cannot hide
 
 
-@pytest.fixture
-def tensors():
-    generator = torch.Generator().manual_seed(0)
-
-    def draw(*shape):
-        return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-    return draw
-
-
 def close(ours, oracle):
     np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=1e-8)
 

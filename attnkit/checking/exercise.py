@@ -214,10 +214,11 @@ class Exercise:
 
 def in_single_precision(arguments):
     """The arguments of a case with every array of floats in float32."""
-    return {
-        name: value.astype(np.float32) if isinstance(value, np.ndarray) else value
-        for name, value in arguments.items()
-    }
+
+    def floating(value):
+        return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+    return {k: v.astype(np.float32) if floating(v) else v for k, v in arguments.items()}
 
 
 def exercise(**fields):

@@ -45,10 +45,13 @@ def test_what_is_wrong_is_said(given, kind, words):
     assert words in found.message
 
 
-def test_a_single_number_is_compared():
-    one = wanted(np.array(2.0), np.array(1e-8))
-    assert difference(plain(np.float64(2)), one) is None
-    assert difference(plain(np.float64(3)), one).message == "what you return is 3; wanted is 2"
+@pytest.mark.parametrize("given", [2.5, np.nan])
+def test_single_numbers_are_compared_too(given):
+    number = wanted(plain(np.float64(2.0)), np.float64(1e-8))
+    assert difference(plain(np.float64(2.0)), number) is None
+    found = difference(plain(np.float64(given)), number)
+    assert found.kind == "value"
+    assert found.message == f"what you return is {given:.6g}; wanted is 2"
 
 
 def test_the_parts_of_a_tuple_are_named():

@@ -56,7 +56,9 @@ def test_tab_reaches_everything(page):
         count = demo.evaluate(
             """demo => {
                  const others = [
-                   ...demo.querySelectorAll("[tabindex], button, summary, [type=range]"),
+                   ...demo.querySelectorAll(
+                     "[tabindex], button, summary, input:not([type=radio])"
+                   ),
                  ].filter(control => control.getClientRects().length);
                  others[0].focus();
                  return others.length + demo.querySelectorAll("fieldset").length;

@@ -1,0 +1,1 @@
+"""The networks that chapters train: small torch modules and their loops, a module a chapter."""
