@@ -52,7 +52,7 @@ def wanted(reference, arguments):
     doubles = _changed(arguments, lambda array: array.astype(float))
     value = plain(reference(**copy.deepcopy(doubles)))
     rng = np.random.default_rng(0)
-    response = [np.zeros_like(member) for member in members(value)]
+    response = [np.zeros(member.shape) for member in members(value)]
     for _ in range(NUDGES):
         nudged = _changed(
             doubles, lambda array: array * (1 + NUDGE * rng.choice([-1.0, 1.0], array.shape))
