@@ -20,6 +20,7 @@ TITLES = {
     "notation": "Notation",
     "seq2seq": "Encoder, decoder and attention",
     "soft_attention": "Soft attention",
+    "pointer_network": "Pointer networks",
 }
 
 KERNEL = {

@@ -7,7 +7,7 @@ import sys
 
 from attnkit.checking import CheckFailed, Exercise, Question, judge
 
-CHAPTERS = ("notation", "seq2seq", "soft_attention")
+CHAPTERS = ("notation", "seq2seq", "soft_attention", "pointer_network")
 
 
 def of_chapter(chapter):
