@@ -912,8 +912,8 @@ def _(scores, width=1):
 
 @decode.misconception(
     "subtracts the largest score without asking whether it is left",
-    hint="If what was pointed at lies thousands above the rest, all exponentials underflow to zero. "
-    "Subtract the largest score among those that are left.",
+    hint="If what was pointed at lies thousands above the rest, all exponentials underflow to "
+    "zero. Subtract the largest score among those that are left.",
 )
 def _(scores, width=1):
     def log(row, mask):
