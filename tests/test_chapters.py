@@ -14,10 +14,15 @@ PAGES = [ROOT / "index.md", *sorted(FOLDER.glob("[!_]*.md"))]
 CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M | re.S)
 
 # Of the inventory of the notes' ideas, those that the chapter has to place.
-CONCEPTS = {"seq2seq": (*range(19, 32), 78, 97, 103), "soft_attention": range(32, 53)}
+CONCEPTS = {
+    "seq2seq": (*range(19, 32), 78, 97, 103),
+    "soft_attention": range(32, 53),
+    "pointer_network": (*range(70, 78), 107),
+}
 ERRATA = {
     "seq2seq": (8, 9, 10, 11, 12, 13, 49, 52),
     "soft_attention": (15, 17, 18, 19, 20, 22, 39, 44, 47, 48),
+    "pointer_network": (23, 24, 25, 26, 50),
 }
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -12,7 +12,7 @@ from attnkit.training.pointer_network import PointerNetwork, train
 from .node import close, node
 
 SIZE = 48
-LISTS = [[5, 20, 10], [0, 99], [7, 7, 7, 3], list(range(0, 75, 5)), [42, 13, 99, 0, 64, 21, 8]]
+LISTS = [[5, 20, 10], [0, 99], [7, 7, 7, 3], list(range(0, 996, 83)), [42, 13, 999, 0, 640, 211, 8]]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def halved(network):
 def in_torch(network, numbers, masked):
     """The slots up to STOP, and the weights by which they were chosen."""
     dtype = network.go.dtype
-    chosen, logs = network.write(torch.tensor([numbers], dtype=dtype) / 100, masked)
+    chosen, logs = network.write(torch.tensor([numbers], dtype=dtype) / 1000, masked)
     slots = chosen[0].tolist()
     steps = slots.index(0) + 1 if 0 in slots else len(slots)
     return slots[:steps], logs[0, :steps].exp().numpy()
@@ -77,10 +77,14 @@ def test_it_marks_what_the_mask_hides(demo):
 
 
 def test_it_knows_where_to_point():
-    for numbers, slots in zip(
-        LISTS, node(demos.Sorter, *[("order", n) for n in LISTS]), strict=True
-    ):
+    calls = [("targets", numbers, []) for numbers in LISTS]
+    for numbers, slots in zip(LISTS, node(demos.Sorter, *calls), strict=True):
         assert slots == order(numbers).tolist()
+
+
+def test_of_equal_numbers_any_will_do_once():
+    calls = [("targets", [7, 3, 7], chosen) for chosen in ([3, 1, 2, 0], [3, 3], [2, 1], [0])]
+    assert node(demos.Sorter, *calls) == [[3, 1, 2, 0], [3, 1, 2, 0], [1, 3, 2, 0], [1, 3, 2, 0]]
 
 
 def test_the_weights_stay_small(demo):
@@ -92,12 +96,12 @@ def test_weights_of_one_demo_serve_another(demo):
 
 
 WRONG = [
-    ("numbers", [5], r"numbers must be .* \(2 to 15\) .* from 0 to 99, whole numbers; got \[5\]"),
-    ("numbers", [1] * 16, "numbers must be"),
+    ("numbers", [5], r"numbers must be .* \(2 to 12\) .* from 0 to 999, whole numbers; got \[5\]"),
+    ("numbers", [1] * 13, "numbers must be"),
     ("numbers", [1.5, 2], "whole numbers"),
-    ("numbers", [1, 100], "from 0 to 99"),
+    ("numbers", [1, 1000], "from 0 to 999"),
     ("numbers", "5 20 10", "numbers must be"),
-    ("step", 17, "greater than 16"),
+    ("step", 14, "greater than 13"),
     ("masked", "yes", "boolean"),
     ("network", 3, "network must be a trained PointerNetwork; got 3"),
     ("network", {}, "network must be"),

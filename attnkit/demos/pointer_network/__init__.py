@@ -7,7 +7,7 @@ import traitlets
 from attnkit.demos import Demo, Reals, module, packed
 
 FOLDER = Path(__file__).parent
-MOST = 15  # numbers that the picture has room for
+MOST = 12  # numbers that the picture has room for
 
 
 class Trained(traitlets.TraitType):
@@ -39,14 +39,14 @@ class Wholes(Reals):
 class Sorter(Demo):
     """A pointer network that sorts numbers, step by step, with its mask or without.
 
-    Traits: `numbers` to sort, 2 to 15 of them from 0 to 99, which the network is given as
-    hundredths; `step`, how many steps it has taken; `masked`, whether what has been pointed at is
+    Traits: `numbers` to sort, 2 to 12 of them from 0 to 999, which the network is given as
+    thousandths; `step`, how many steps it has taken; `masked`, whether what has been pointed at is
     hidden; `network`, the trained network.
     """
 
     _esm = module(FOLDER / "sorter.js")
     _heights = traitlets.Tuple((60.0, 96.0)).tag(sync=True)
-    numbers = Wholes(((2, MOST),), 0, 99, [5, 20, 10])
+    numbers = Wholes(((2, MOST),), 0, 999, [5, 20, 10])
     step = traitlets.Int(1, min=0, max=MOST + 1).tag(sync=True)
     masked = traitlets.Bool(True).tag(sync=True)
     network = Trained().tag(sync=True)

@@ -4,8 +4,8 @@ import {
   sigmoid, softmax, svg, times,
 } from "../kit.js";
 
-const MOST = 15;
-const LARGEST = 99;
+const MOST = 12;
+const LARGEST = 999;
 
 const WORDS = {
   title: "The sorter",
@@ -14,7 +14,7 @@ const WORDS = {
     "saw 3 to 5 numbers at a time. What will happen with more? And what without its mask? Say it, " +
     "then type numbers and step.",
   stage: "Weights of each step (rows) over the numbers and the gate (columns)",
-  typed: "Numbers from 0 to 99, two to fifteen",
+  typed: "Numbers from 0 to 999, two to twelve",
   mask: "What has been pointed at is",
   options: { on: "hidden (mask on)", off: "visible (mask off)" },
   back: "Step back",
@@ -44,13 +44,13 @@ const WORDS = {
   table: "Weights of all steps",
   head: "step: points at",
   answers: [
-    "With the mask it sorts most lists of three to five numbers, and many lists that are two or " +
-      "three times as long: it has learned to point at the largest of those that are left, and this " +
-      "does not depend on how many there are. With ten or more numbers it begins to swap numbers " +
-      "that lie close together. It is a network, not an algorithm.",
-    "Without the mask it repeats itself: step after step it points at the largest number, or near " +
-      "it. While it was trained the mask kept what had been pointed at out of the softmax, so " +
-      "nothing ever taught it to score such numbers low. The mask is part of the model.",
+    "With the mask it sorts nearly all lists of three to five numbers, and most lists of twelve: it " +
+      "has learned to point at the largest of those that are left, and this does not depend on how " +
+      "many there are. Where it fails it swaps numbers that lie close together, such as 500, 501 " +
+      "and 502. It is a network, not an algorithm.",
+    "Without the mask it repeats itself: step after step it points at the largest number, and never " +
+      "at the gate. While it was trained the mask kept what had been pointed at out of the softmax, " +
+      "so nothing ever taught it to score such numbers low. The mask is part of the model.",
     "Type the same number twice. The two have different weights: the network points at states, " +
       "and the state of the second has read the first.",
   ],
@@ -79,7 +79,7 @@ export function compute({ numbers, masked, network }) {
   const p = parameters(network);
   const slope = p["embed.weight"].map((row) => row[0]);
   const items = numbers.map((number) =>
-    plus(slope.map((a) => (a * number) / 100), p["embed.bias"]),
+    plus(slope.map((a) => (a * number) / 1000), p["embed.bias"]),
   );
   const inputs = [p.go, ...items];
   const zeros = new Array(p.stop.length).fill(0);
@@ -104,17 +104,24 @@ export function compute({ numbers, masked, network }) {
   return { steps: stop < 0 ? steps : steps.slice(0, stop + 1) };
 }
 
-// Where each step should point; of equal numbers the one further left comes first.
-export function order(numbers) {
-  const items = numbers.map((_, i) => i + 1);
-  return [...items.sort((a, b) => numbers[b - 1] - numbers[a - 1]), 0];
+// Where each step should point. Of equal numbers the one further left comes first, unless the
+// network has `chosen` another one of them: that is as good.
+export function targets(numbers, chosen) {
+  const left = numbers.map((_, i) => i + 1).sort((a, b) => numbers[b - 1] - numbers[a - 1]);
+  const found = numbers.map((_, m) => {
+    const equal = left.filter((slot) => numbers[slot - 1] === numbers[left[0] - 1]);
+    const [slot] = equal.includes(chosen[m]) ? [chosen[m]] : equal;
+    left.splice(left.indexOf(slot), 1);
+    return slot;
+  });
+  return [...found, 0];
 }
 
 // ---- the picture -------------------------------------------------------------------------
 
 const LEFT = 40;
 const TOP = 40;
-const MATRIX = 352; // room for the cells of fifteen numbers and the gate
+const MATRIX = 352; // room for the cells of twelve numbers and the gate
 const WIDEST = 44;
 const EXTENT = LEFT + MATRIX + 4;
 
@@ -147,7 +154,7 @@ function build({ stage, side, change, state }) {
   const crosses = pool(cells, () => svg("path", { class: "attn-axis" }));
   const marks = pool(cells, () => svg("path", { class: "attn-needed", d: "M0 -6L6 0L0 6L-6 0Z" }));
   const sources = pool(read, () => box("attn-key"));
-  const targets = pool(written, () => box("attn-value"));
+  const outputs = pool(written, () => box("attn-value"));
 
   const text = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   text.addEventListener("input", () => {
@@ -181,16 +188,16 @@ function build({ stage, side, change, state }) {
     event.preventDefault();
   });
   const list = bars(WORDS.bars);
-  set(list.node, { style: "min-height: 25rem; align-content: start" }); // room for sixteen
+  set(list.node, { style: "min-height: 20rem; align-content: start" }); // room for thirteen
   side.append(typed, buttons, mask.node, list.node);
 
   return (now) => {
     const { numbers } = now;
     const { steps } = compute(now);
-    const wanted = order(numbers);
     const names = [WORDS.stop, ...numbers.map(String)];
     const slots = names.length;
     const done = steps.slice(0, now.step);
+    const wanted = targets(numbers, done.map(({ slot }) => slot));
     const step = done.length;
     const current = done.at(-1);
     const cell = Math.min(WIDEST, MATRIX / slots);
@@ -216,8 +223,9 @@ function build({ stage, side, change, state }) {
     sources(slots).forEach(({ node, letter }, i) => {
       set(node, { transform: `translate(${centre(i)} 0) scale(${size})` });
       letter.textContent = turned(names)[i];
+      set(letter, { style: `font-size: ${letter.textContent.length > 2 ? 11 : 14}px` });
     });
-    targets(step).forEach(({ node, letter }, i) => {
+    outputs(step).forEach(({ node, letter }, i) => {
       set(node, { transform: `translate(0 ${centre(i)}) scale(${Math.min(1, cell / 28)})` });
       letter.textContent = done[i].slot ? String(done[i].slot) : WORDS.stop;
     });
