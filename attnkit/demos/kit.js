@@ -177,6 +177,23 @@ export function choice({ label, options, change }) {
   return { node, show: (value) => (inputs[value].checked = true) };
 }
 
+// Two buttons that step back and forward, and the arrow keys on them; `move` takes -1 or 1.
+export function stepper({ back, forward, move }) {
+  const button = (label, by) => {
+    const node = html("button", { type: "button" }, label);
+    node.addEventListener("click", () => move(by));
+    return node;
+  };
+  const node = html("div", { class: "attn-buttons" }, button(back, -1), button(forward, 1));
+  node.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    move(by);
+    event.preventDefault();
+  });
+  return node;
+}
+
 // ---- pictures ----------------------------------------------------------------------------
 
 // A drawing whose data coordinates run over `x` and `y`.

@@ -228,15 +228,20 @@ def _(rng):
     return {name: array.T.copy().T for name, array in arguments.items()}
 
 
-def _written(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v, log=reference.log_distribution):
-    """The logarithm of each step's probability, with ``log(scores, mask)`` to be got wrong."""
-    rows, d, previous = np.arange(len(x)), d_0, x[:, 0]
+def _written(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v, log=None, feed=None):
+    """The logarithm of each step's probability; what can be got wrong is passed in.
+
+    ``log(scores, mask)`` normalises; ``feed(m, logs)`` is what step ``m`` reads, where the
+    step before it had the logarithms ``logs``.
+    """
+    rows, d, logs = np.arange(len(x)), d_0, None
+    log = log or reference.log_distribution
+    feed = feed or (lambda m, logs: x[rows, chosen[:, m - 1]] if m else x[:, 0])
     log_p = np.zeros(chosen.shape, x.dtype)
     for m in range(chosen.shape[1]):
-        d = np.tanh(np.concatenate([d, previous], axis=-1) @ W.T)
-        scores = additive_scores(d[:, None], e, W_q, W_k, v)[:, 0]
-        log_p[:, m] = np.where(steps[:, m], log(scores, mask[:, m])[rows, chosen[:, m]], 0)
-        previous = x[rows, chosen[:, m]]
+        d = np.tanh(np.concatenate([d, feed(m, logs)], axis=-1) @ W.T)
+        logs = log(additive_scores(d[:, None], e, W_q, W_k, v)[:, 0], mask[:, m])
+        log_p[:, m] = np.where(steps[:, m], logs[rows, chosen[:, m]], 0)
     return log_p, log_p.sum(-1)
 
 
@@ -257,15 +262,11 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
 def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     if x.shape[-1] != e.shape[-1]:
         raise ValueError("shapes do not line up")
-    rows, d, previous = np.arange(len(x)), d_0, e[:, 0]
-    log_p = np.zeros(chosen.shape, x.dtype)
-    for m in range(chosen.shape[1]):
-        d = np.tanh(np.concatenate([d, previous], axis=-1) @ W.T)
-        scores = additive_scores(d[:, None], e, W_q, W_k, v)[:, 0]
-        log_p[:, m] = reference.log_distribution(scores, mask[:, m])[rows, chosen[:, m]]
-        previous = e[rows, chosen[:, m]]
-    log_p = np.where(steps, log_p, 0)
-    return log_p, log_p.sum(-1)
+
+    def feed(m, logs):
+        return e[np.arange(len(e)), chosen[:, m - 1]] if m else e[:, 0]
+
+    return _written(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v, feed=feed)
 
 
 @log_likelihood.misconception(
@@ -274,15 +275,10 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     "its output, and what the decoder sees next is the one input that was pointed at.",
 )
 def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
-    rows, d, previous = np.arange(len(x)), d_0, x[:, 0]
-    log_p = np.zeros(chosen.shape, x.dtype)
-    for m in range(chosen.shape[1]):
-        d = np.tanh(np.concatenate([d, previous], axis=-1) @ W.T)
-        scores = additive_scores(d[:, None], e, W_q, W_k, v)[:, 0]
-        logs = reference.log_distribution(scores, mask[:, m])
-        log_p[:, m] = np.where(steps[:, m], logs[rows, chosen[:, m]], 0)
-        previous = np.einsum("bn,bnd->bd", np.exp(logs), x)
-    return log_p, log_p.sum(-1)
+    def feed(m, logs):
+        return np.einsum("bn,bnd->bd", np.exp(logs), x) if m else x[:, 0]
+
+    return _written(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v, feed=feed)
 
 
 @log_likelihood.misconception(
@@ -291,14 +287,10 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     "the step it is about to take, there is nothing left to predict.",
 )
 def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
-    rows, d = np.arange(len(x)), d_0
-    log_p = np.zeros(chosen.shape, x.dtype)
-    for m in range(chosen.shape[1]):
-        d = np.tanh(np.concatenate([d, x[rows, chosen[:, m]]], axis=-1) @ W.T)
-        scores = additive_scores(d[:, None], e, W_q, W_k, v)[:, 0]
-        logs = reference.log_distribution(scores, mask[:, m])
-        log_p[:, m] = np.where(steps[:, m], logs[rows, chosen[:, m]], 0)
-    return log_p, log_p.sum(-1)
+    def feed(m, logs):
+        return x[np.arange(len(x)), chosen[:, m]]
+
+    return _written(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v, feed=feed)
 
 
 @log_likelihood.misconception(
@@ -307,8 +299,10 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     "slot that the sequence pointed at one step earlier.",
 )
 def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
-    only_go = np.repeat(x[:, :1], x.shape[1], axis=1)
-    return _written(only_go, e, d_0, chosen, mask, steps, W, W_q, W_k, v)
+    def feed(m, logs):
+        return x[:, 0]
+
+    return _written(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v, feed=feed)
 
 
 @log_likelihood.misconception(
@@ -316,15 +310,12 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     hint="Every step starts from the state of the step before, not from `d_0`.",
 )
 def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
-    rows = np.arange(len(x))
     log_p = np.zeros(chosen.shape, x.dtype)
-    previous = x[:, 0]
-    for m in range(chosen.shape[1]):
-        d = np.tanh(np.concatenate([d_0, previous], axis=-1) @ W.T)
-        scores = additive_scores(d[:, None], e, W_q, W_k, v)[:, 0]
-        logs = reference.log_distribution(scores, mask[:, m])
-        log_p[:, m] = np.where(steps[:, m], logs[rows, chosen[:, m]], 0)
-        previous = x[rows, chosen[:, m]]
+    for m in range(chosen.shape[1]):  # each step as if it were the first
+        read = x[np.arange(len(x)), chosen[:, m - 1] if m else 0]
+        now = chosen[:, m:], mask[:, m:], steps[:, m:]
+        first, _ = _written(x, e, d_0, *now, W, W_q, W_k, v, feed=lambda m, logs, read=read: read)
+        log_p[:, m] = first[:, 0]
     return log_p, log_p.sum(-1)
 
 
@@ -664,7 +655,7 @@ def decode(scores, width=1):
         for total, path in beams:
             log_p = log of the softmax of scores[b, m] over what path leaves visible
             candidates += [(total + log_p[n], path + [n]) for every visible n]
-        beams = the `width` candidates with the largest totals, or all if there are fewer
+        beams = those with the largest totals, as many as width says or all there are
     chosen[b], total[b] = the best of the beams
     ```
 

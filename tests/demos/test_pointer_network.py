@@ -82,9 +82,9 @@ def test_it_knows_where_to_point():
         assert slots == order(numbers).tolist()
 
 
-def test_of_equal_numbers_any_will_do_once():
+def test_the_largest_that_is_left_is_the_target():
     calls = [("targets", [7, 3, 7], chosen) for chosen in ([3, 1, 2, 0], [3, 3], [2, 1], [0])]
-    assert node(demos.Sorter, *calls) == [[3, 1, 2, 0], [3, 1, 2, 0], [1, 3, 2, 0], [1, 3, 2, 0]]
+    assert node(demos.Sorter, *calls) == [[3, 1, 2, 0], [3, 1, 1, 2], [1, 1, 3, 0], [1, 1, 3, 2]]
 
 
 def test_the_weights_stay_small(demo):

@@ -45,7 +45,7 @@ class Sorter(Demo):
     """
 
     _esm = module(FOLDER / "sorter.js")
-    _heights = traitlets.Tuple((60.0, 96.0)).tag(sync=True)
+    _heights = traitlets.Tuple((58.5, 88.0)).tag(sync=True)
     numbers = Wholes(((2, MOST),), 0, 999, [5, 20, 10])
     step = traitlets.Int(1, min=0, max=MOST + 1).tag(sync=True)
     masked = traitlets.Bool(True).tag(sync=True)

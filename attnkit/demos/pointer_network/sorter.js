@@ -1,7 +1,7 @@
 // Lets a trained pointer network sort numbers, and shows where each of its steps points.
 import {
   argmax, bars, choice, clamp, fill, generator, html, mount, parameters, plus, pool, set, show,
-  sigmoid, softmax, svg, times,
+  sigmoid, softmax, stepper, svg, times,
 } from "../kit.js";
 
 const MOST = 12;
@@ -14,7 +14,7 @@ const WORDS = {
     "saw 3 to 5 numbers at a time. What will happen with more? And what without its mask? Say it, " +
     "then type numbers and step.",
   stage: "Weights of each step (rows) over the numbers and the gate (columns)",
-  typed: "Numbers from 0 to 999, two to twelve",
+  typed: "2 to 12 numbers up to 999",
   mask: "What has been pointed at is",
   options: { on: "hidden (mask on)", off: "visible (mask off)" },
   back: "Step back",
@@ -23,16 +23,16 @@ const WORDS = {
   gate: "gate",
   stop: "■",
   needed: "next",
-  again: "before",
+  pointed: "before",
   legend:
     "Squares: the numbers, and the gate (■). Diamonds: the output, the place that each step points " +
     "at, counted from 1; ■ is STOP. Each row is one step: the fuller a cell, the larger its weight. " +
-    "A crossed cell is hidden. An outlined diamond marks where the step should point.",
+    "A crossed cell is hidden. An outlined diamond marks the largest number that is left.",
   before: "Nothing is written yet. Step 1 should point at place {place}, the number {number}.",
   right: "Step {step} points at place {slot}, the number {number} (weight {weight}). That is right.",
   wrong:
-    "Step {step} points at place {slot}, the number {number} (weight {weight}). It should be place " +
-    "{place}, the number {wanted}.",
+    "Step {step} points at place {slot}, the number {number} (weight {weight}). The largest that is " +
+    "left is {wanted}, at place {place}.",
   repeated:
     "Step {step} points at place {slot}, the number {number} (weight {weight}), and it has pointed " +
     "there before.",
@@ -104,17 +104,18 @@ export function compute({ numbers, masked, network }) {
   return { steps: stop < 0 ? steps : steps.slice(0, stop + 1) };
 }
 
-// Where each step should point. Of equal numbers the one further left comes first, unless the
-// network has `chosen` another one of them: that is as good.
+// Where each step should point: at the largest number that is left by what was `chosen` before it.
+// Of equal numbers the one further left comes first, unless the step has chosen another of them.
 export function targets(numbers, chosen) {
   const left = numbers.map((_, i) => i + 1).sort((a, b) => numbers[b - 1] - numbers[a - 1]);
-  const found = numbers.map((_, m) => {
+  return [...numbers, 0].map((_, m) => {
+    if (!left.length) return 0;
     const equal = left.filter((slot) => numbers[slot - 1] === numbers[left[0] - 1]);
-    const [slot] = equal.includes(chosen[m]) ? [chosen[m]] : equal;
-    left.splice(left.indexOf(slot), 1);
-    return slot;
+    const target = equal.includes(chosen[m]) ? chosen[m] : equal[0];
+    const taken = left.indexOf(m < chosen.length ? chosen[m] : target);
+    if (taken >= 0) left.splice(taken, 1);
+    return target;
   });
-  return [...found, 0];
 }
 
 // ---- the picture -------------------------------------------------------------------------
@@ -157,6 +158,7 @@ function build({ stage, side, change, state }) {
   const outputs = pool(written, () => box("attn-value"));
 
   const text = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  set(text, { style: "letter-spacing: 0" }); // many numbers in a narrow box
   text.addEventListener("input", () => {
     const numbers = (text.value.match(/\d+/g) ?? []).map(Number);
     const fits = numbers.every((number) => number <= LARGEST);
@@ -176,17 +178,7 @@ function build({ stage, side, change, state }) {
     const last = compute(state()).steps.length;
     change({ step: clamp(Math.min(state().step, last) + by, [0, last]) });
   };
-  const back = html("button", { type: "button" }, WORDS.back);
-  const forward = html("button", { type: "button" }, WORDS.forward);
-  back.addEventListener("click", () => move(-1));
-  forward.addEventListener("click", () => move(1));
-  const buttons = html("div", { class: "attn-buttons" }, back, forward);
-  buttons.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by) return;
-    move(by);
-    event.preventDefault();
-  });
+  const buttons = stepper({ back: WORDS.back, forward: WORDS.forward, move });
   const list = bars(WORDS.bars);
   set(list.node, { style: "min-height: 20rem; align-content: start" }); // room for thirteen
   side.append(typed, buttons, mask.node, list.node);
@@ -236,7 +228,7 @@ function build({ stage, side, change, state }) {
     mask.show(now.masked ? "on" : "off");
     const before = done.slice(0, -1).map(({ slot }) => slot);
     const notes = {};
-    for (const slot of before) notes[column(slot, slots)] = WORDS.again;
+    for (const slot of before) notes[column(slot, slots)] = WORDS.pointed;
     const place = wanted[Math.max(step - 1, 0)];
     notes[column(place, slots)] = WORDS.needed;
     const weights = current?.weights ?? names.map(() => 0);

@@ -1,7 +1,7 @@
 // Runs a trained encoder and decoder on digits, and shows where each step of the decoder looks.
 import {
   argmax, bars, choice, clamp, fill, generator, html, mount, parameters, plus, pool, set, show,
-  sigmoid, softmax, sum, svg, times,
+  sigmoid, softmax, stepper, sum, svg, times,
 } from "../kit.js";
 
 const LONGEST = 12;
@@ -159,17 +159,7 @@ function build({ stage, side, change, state }) {
     const { step, digits } = state();
     change({ step: clamp(step + by, [0, digits.length]) });
   };
-  const back = html("button", { type: "button" }, WORDS.back);
-  const forward = html("button", { type: "button" }, WORDS.forward);
-  back.addEventListener("click", () => move(-1));
-  forward.addEventListener("click", () => move(1));
-  const buttons = html("div", { class: "attn-buttons" }, back, forward);
-  buttons.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by) return;
-    move(by);
-    event.preventDefault();
-  });
+  const buttons = stepper({ back: WORDS.back, forward: WORDS.forward, move });
   const list = bars(WORDS.bars);
   set(list.node, { style: "min-height: 17.5rem; align-content: start" }); // room for twelve
   side.append(typed, buttons, values.node, list.node);

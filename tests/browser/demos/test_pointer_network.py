@@ -12,7 +12,7 @@ from attnkit.training.pointer_network import PointerNetwork
 from .hand import box, numbers
 
 PAGE = "chapters/pointer_network"
-TYPED = "Numbers from 0 to 999, two to twelve"
+TYPED = "2 to 12 numbers up to 999"
 
 
 @pytest.fixture
