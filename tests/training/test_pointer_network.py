@@ -74,6 +74,32 @@ def test_what_it_writes_it_would_have_written_if_told(masked):
         assert torch.equal(one[end:].exp(), torch.eye(N + 1).double()[0].expand(N + 1 - end, -1))
 
 
+def test_the_states_are_an_lstms_behind_the_gate():
+    model, (numbers, _) = model_of(True), some()
+    torch.nn.init.normal_(model.go)
+    inputs, states, (last, _) = model.encode(numbers)
+    assert torch.equal(inputs[:, 0], model.go.expand(B, -1))
+    assert torch.equal(states[:, 0], model.stop.expand(B, -1))
+    for n in range(N):
+        torch.testing.assert_close(
+            inputs[:, n + 1], numbers[:, n, None] * model.embed.weight[:, 0] + model.embed.bias
+        )
+    torch.testing.assert_close(states[:, 1:], model.encoder(inputs[:, 1:])[0])
+    assert torch.equal(states[:, -1], last[0])
+
+
+@each
+def test_after_stop_only_the_gate_is_left(masked):
+    model, (numbers, _) = model_of(masked), some()
+    # The gate's hidden layer has the signs of v, so that no score is higher.
+    model.of_key.weight.data = 10 * torch.eye(SIZE).double()
+    model.stop.data = 10 * model.v.weight[0].detach().sign()
+    chosen, logs = model.write(numbers)
+    assert not chosen.any()
+    assert (logs[:, 0] > -torch.inf).all()
+    assert torch.equal(logs[:, 1:].exp(), torch.eye(N + 1).double()[0].expand(B, N, -1))
+
+
 def test_the_mask_can_be_put_on_and_taken_off():
     model, (numbers, _) = model_of(True), some()
     model.stop.data -= 100  # so that it hardly ever stops by itself
