@@ -70,7 +70,7 @@ def by_length(lengths, sorted_right, repeats, trained):
         axes.axvspan(*trained, color=LINE, alpha=0.45, linewidth=0)
         for (model, values), (line, marker) in zip(shares.items(), STYLES, strict=False):
             axes.plot(lengths, values, line, marker=marker, markersize=5, color=INK, label=model)
-    panels[0].text(sum(trained) / 2, 0.06, WORDS["trained"], ha="center", color=MUTED)
+    panels[1].text(sum(trained) / 2, 0.5, WORDS["trained"], ha="center", color=MUTED)
     panels[1].set_xlabel(WORDS["length"])
     panels[1].set_xticks(lengths)
     handles, labels = panels[0].get_legend_handles_labels()
