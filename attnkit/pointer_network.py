@@ -185,8 +185,8 @@ def decode(scores, width=1):
     chosen = xp.zeros((B, 1, 0), dtype=slots.dtype)  # (B, width, steps so far)
     total = xp.zeros((B, 1), dtype=scores.dtype)
     visible = xp.ones((B, 1, S), dtype=xp.bool)
-    for m in range(M):
-        log_p = log_distribution(scores[:, None, m], visible)  # (B, width, S)
+    for step in range(M):
+        log_p = log_distribution(scores[:, None, step], visible)  # (B, width, S)
         candidates = xp.reshape(total[..., None] + log_p, (B, -1))  # (B, width * S)
         best = xp.argsort(-candidates, axis=-1)[:, :width]
         total = xp.take_along_axis(candidates, best, axis=-1)

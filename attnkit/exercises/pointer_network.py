@@ -623,7 +623,7 @@ def _shifted(answer, arguments):
             "the last axis is where numpy looks"
         ),
         "np.argsort(-candidates, axis=-1)  ->  np.argsort(-candidates)": "as above",
-        "(:, None, m)  ->  (:, m, None)": "the same axis of one, put in before or after",
+        "(:, None, step)  ->  (:, step, None)": "the same axis of one, put in before or after",
         "-1  ->  1": "of two axes number one is the last",
         "1  ->  2": "the sum is never zero, since the gate or an item is left; an array without "
         "entries has no beginnings to count; any negative length is counted by numpy",

@@ -151,9 +151,13 @@ function build({ stage, side, change, state }) {
       outline, cells, read, written, frame,
     ),
   );
-  const squares = pool(cells, () => svg("rect", { class: "attn-column" }));
-  const crosses = pool(cells, () => svg("path", { class: "attn-axis" }));
-  const marks = pool(cells, () => svg("path", { class: "attn-needed", d: "M0 -6L6 0L0 6L-6 0Z" }));
+  // A layer each: cells that are added later must not cover the marks of earlier steps.
+  const layers = [svg("g"), svg("g"), svg("g")];
+  cells.append(...layers);
+  const squares = pool(layers[0], () => svg("rect", { class: "attn-column" }));
+  const crosses = pool(layers[1], () => svg("path", { class: "attn-axis" }));
+  const diamond = { class: "attn-needed", d: "M0 -6L6 0L0 6L-6 0Z" };
+  const marks = pool(layers[2], () => svg("path", diamond));
   const sources = pool(read, () => box("attn-key"));
   const outputs = pool(written, () => box("attn-value"));
 
