@@ -25,6 +25,7 @@ TITLES = {
     "key_value_attention": "Key-value attention",
     "multi_head_attention": "Multi-head attention",
     "structured_attention": "Structured attention",
+    "pointer_network": "Pointer networks",
     "self_attention": "Self-attention",
 }
 

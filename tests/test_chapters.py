@@ -22,6 +22,7 @@ CONCEPTS = {
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
     "multi_head_attention": range(63, 69),
     "structured_attention": (34, 69, 98),
+    "pointer_network": (*range(70, 78), 107),
     "self_attention": (*range(78, 94), 108, 111, 113),
 }
 ERRATA = {
@@ -32,6 +33,7 @@ ERRATA = {
     "key_value_attention": (14,),
     "multi_head_attention": (27, 28),
     "structured_attention": (29,),
+    "pointer_network": (23, 24, 25, 26, 50),
     "self_attention": (1, 2, 3, 4, 5, 6, 7, 16, 30, 31, 32, 40, 41, 46, 51),
 }
 

@@ -4,6 +4,7 @@ Each chapter has a package of its own here; what they share stands in this one: 
 JavaScript, one stylesheet, and the numbers that a demo keeps.
 """
 
+import base64
 import re
 from pathlib import Path
 
@@ -19,6 +20,21 @@ def module(path):
     kit = re.sub(r"^export ", "", (FOLDER / "kit.js").read_text("utf-8"), flags=re.M)
     demo = path.read_text("utf-8")
     return kit + re.sub(r'^import \{[^}]*\} from "\.\./kit\.js";\n', "", demo, flags=re.M)
+
+
+def packed(model):
+    """The weights of a torch module in half precision, as they travel to the page.
+
+    JSON: ``{name: {"shape": [...], "float16": base64 of little-endian numbers}}``; ``parameters``
+    of the kit reads it.
+    """
+    return {
+        name: {
+            "shape": list(tensor.shape),
+            "float16": base64.b64encode(tensor.numpy().astype("<f2").tobytes()).decode(),
+        }
+        for name, tensor in model.state_dict().items()
+    }
 
 
 class Demo(anywidget.AnyWidget):

@@ -51,6 +51,41 @@ const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 export const indexed = (letter, index) =>
   letter + [...String(index + 1)].map((digit) => SUBSCRIPTS[digit]).join("");
 
+// ---- trained models ----------------------------------------------------------------------
+
+function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+// A matrix as its rows, a vector as one row.
+function unpack({ shape, float16 }) {
+  const bytes = atob(float16);
+  const numbers = Float64Array.from({ length: bytes.length / 2 }, (_, i) =>
+    half(bytes.charCodeAt(2 * i) | (bytes.charCodeAt(2 * i + 1) << 8)),
+  );
+  if (shape.length === 1) return numbers;
+  const [rows, columns] = shape;
+  return Array.from({ length: rows }, (_, i) => numbers.subarray(i * columns, (i + 1) * columns));
+}
+
+const unpacked = new WeakMap();
+export function parameters(packed) {
+  if (!unpacked.has(packed)) {
+    const named = Object.entries(packed).map(([name, tensor]) => [name, unpack(tensor)]);
+    unpacked.set(packed, Object.fromEntries(named));
+  }
+  return unpacked.get(packed);
+}
+
+export const times = (matrix, vector) =>
+  Array.from(matrix, (row) => row.reduce((total, value, i) => total + value * vector[i], 0));
+export const plus = (one, other) => Array.from(one, (value, i) => value + other[i]);
+export const sigmoid = (value) => 1 / (1 + Math.exp(-value));
+
 // ---- elements ----------------------------------------------------------------------------
 
 export function set(node, attributes) {
@@ -140,6 +175,23 @@ export function choice({ label, options, change }) {
     node.append(html("label", {}, input, options[value]));
   }
   return { node, show: (value) => (inputs[value].checked = true) };
+}
+
+// Two buttons that step back and forward, and the arrow keys on them; `move` takes -1 or 1.
+export function stepper({ back, forward, move }) {
+  const button = (label, by) => {
+    const node = html("button", { type: "button" }, label);
+    node.addEventListener("click", () => move(by));
+    return node;
+  };
+  const node = html("div", { class: "attn-buttons" }, button(back, -1), button(forward, 1));
+  node.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!by) return;
+    move(by);
+    event.preventDefault();
+  });
+  return node;
 }
 
 // ---- pictures ----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ CHAPTERS = (
     "key_value_attention",
     "multi_head_attention",
     "structured_attention",
+    "pointer_network",
     "self_attention",
 )
 

@@ -7,12 +7,18 @@ figure can be translated.
 """
 
 import matplotlib
+from matplotlib.collections import PatchCollection
+from matplotlib.colors import to_rgba
+from matplotlib.patches import Rectangle
 
 QUERY, KEY, VALUE = "#b8470c", "#0a5f9e", "#00734f"
 INK, MUTED, LINE, PAPER = "#1a1a1a", "#5c5c5c", "#c9c9c9", "#ffffff"
 PALETTE = {QUERY, KEY, VALUE, INK, MUTED, LINE, PAPER}
 # Marker of the query, of keys, and of values and reads.
 ROUND, SQUARE, DIAMOND = "o", "s", "D"
+
+# Of a marker that says where something should be.
+OUTLINE = {"facecolor": "none", "edgecolor": VALUE, "linewidth": 1.4}
 
 WIDTH = 4.7  # inches; the text is still readable when a phone shrinks it to 360 pixels
 
@@ -49,3 +55,24 @@ def use_book_style():
     except ImportError:
         return
     set_matplotlib_formats("svg", metadata={"Date": None})
+
+
+def weight_map(axes, weights, source, target):
+    """Cells as dark as their weight; rows are steps from the top, columns source positions."""
+    seen = [
+        (m, n) for m, row in enumerate(weights) for n, weight in enumerate(row) if weight > 0.01
+    ]
+    cells = [Rectangle((n - 0.5, m - 0.5), 1, 1) for m, n in seen]
+    shades = [to_rgba(INK, float(weights[m][n])) for m, n in seen]
+    axes.add_collection(PatchCollection(cells, facecolors=shades, edgecolors="none"))
+    axes.set(xlim=(-0.5, len(source) - 0.5), ylim=(len(target) - 0.5, -0.5), aspect="equal")
+    axes.set_xticks(range(len(source)), source)
+    axes.set_yticks(range(len(target)), target)
+    axes.tick_params(length=0)
+    axes.spines[:].set(visible=True, color=LINE)
+
+
+def boxed(axes, x, y, symbol, colour):
+    """A symbol in a box of its colour, centred at the point."""
+    box = {"boxstyle": "square,pad=0.35", "facecolor": "none", "edgecolor": colour}
+    axes.text(x, y, symbol, ha="center", va="center", color=colour, bbox=box)

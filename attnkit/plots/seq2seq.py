@@ -1,11 +1,22 @@
 """The figures of the chapter on encoder and decoder."""
 
-from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
-from attnkit.plots import DIAMOND, INK, KEY, LINE, MUTED, ROUND, SQUARE, VALUE, WIDTH
+from attnkit.plots import (
+    DIAMOND,
+    INK,
+    KEY,
+    LINE,
+    MUTED,
+    OUTLINE,
+    ROUND,
+    SQUARE,
+    VALUE,
+    WIDTH,
+    boxed,
+    weight_map,
+)
 
 WORDS = {
     "fixed": "one summary for all steps",
@@ -32,12 +43,12 @@ def two_ways(source, target, weights):
         for y, word, symbols, colour in ((0, "source", source, KEY), (2, "target", target, VALUE)):
             axes.text(-1.5, y, WORDS[word], va="center", color=MUTED)
             for x, symbol in enumerate(symbols):
-                _box(axes, x, y, symbol, colour)
+                boxed(axes, x, y, symbol, colour)
     for x in range(len(source)):
         above.plot([x, middle], [0.2, 0.85], color=LINE, linewidth=1.2)
     for x in range(len(target)):
         above.plot([middle, x], [1.15, 1.8], color=LINE, linewidth=1.2)
-    _box(above, middle, 1, WORDS["summary"], INK)
+    boxed(above, middle, 1, WORDS["summary"], INK)
     for x, row in enumerate(weights):
         for n, weight in enumerate(row):
             shade = to_rgba(INK, max(weight, 0.08))
@@ -62,11 +73,11 @@ def alignments(maps, source, target, true):
     figure = Figure((WIDTH, 2.9), layout="constrained")
     panels = figure.subplots(1, len(maps), squeeze=False)[0]
     for axes, (title, weights) in zip(panels, maps.items(), strict=True):
-        _map(axes, weights, source, target)
-        axes.scatter(true, range(len(target)), s=36, marker=DIAMOND, **_OUTLINE)
+        weight_map(axes, weights, source, target)
+        axes.scatter(true, range(len(target)), s=36, marker=DIAMOND, **OUTLINE)
         axes.set(title=title, xlabel=WORDS["source"])
     panels[0].set_ylabel(WORDS["target"])
-    handle = panels[0].scatter([], [], s=36, marker=DIAMOND, label=WORDS["true"], **_OUTLINE)
+    handle = panels[0].scatter([], [], s=36, marker=DIAMOND, label=WORDS["true"], **OUTLINE)
     figure.legend(handles=[handle], loc="outside lower left")
     return figure
 
@@ -77,29 +88,6 @@ def letters(examples):
     for axes, (source, target, weights) in zip(
         figure.subplots(len(examples), 1, squeeze=False)[:, 0], examples, strict=True
     ):
-        _map(axes, weights, source, target)
+        weight_map(axes, weights, source, target)
         axes.set(xlabel=WORDS["source"], ylabel=WORDS["target"])
     return figure
-
-
-_OUTLINE = {"facecolor": "none", "edgecolor": VALUE, "linewidth": 1.4}
-
-
-def _box(axes, x, y, symbol, colour):
-    box = {"boxstyle": "square,pad=0.35", "facecolor": "none", "edgecolor": colour}
-    axes.text(x, y, symbol, ha="center", va="center", color=colour, bbox=box)
-
-
-def _map(axes, weights, source, target):
-    """Cells as dark as their weight; rows are steps from the top, columns source positions."""
-    seen = [
-        (m, n) for m, row in enumerate(weights) for n, weight in enumerate(row) if weight > 0.01
-    ]
-    cells = [Rectangle((n - 0.5, m - 0.5), 1, 1) for m, n in seen]
-    shades = [to_rgba(INK, float(weights[m][n])) for m, n in seen]
-    axes.add_collection(PatchCollection(cells, facecolors=shades, edgecolors="none"))
-    axes.set(xlim=(-0.5, len(source) - 0.5), ylim=(len(target) - 0.5, -0.5), aspect="equal")
-    axes.set_xticks(range(len(source)), source)
-    axes.set_yticks(range(len(target)), target)
-    axes.tick_params(length=0)
-    axes.spines[:].set(visible=True, color=LINE)

@@ -5,10 +5,11 @@ of the source each time, or a context of its own. Shapes: source ``(B, N)`` and 
 integers, mask ``(B, N)`` with True = may attend.
 """
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from attnkit.training import fit
 
 READS = ("summary", "states", "embeddings")
 
@@ -86,20 +87,10 @@ class Seq2Seq(nn.Module):
 
 
 def train(model, batches, rate=1e-2, clip=1.0):
-    """Adam with a warm-up and a decay, teacher forcing; returns the loss of every step.
+    """Teacher forcing over a list of ``(source, mask, target)``; returns the loss of every step."""
 
-    ``batches`` is a list of ``(source, mask, target)``.
-    """
-    optimiser = torch.optim.Adam(model.parameters())
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=len(batches))
-    losses = []
-    for source, mask, target in batches:
+    def loss(source, mask, target):
         logits, _ = model(source, mask, target.shape[1], target)
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimiser.step()
-        schedule.step()
-        losses.append(loss.item())
-    return np.array(losses)
+        return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
+
+    return fit(model, batches, loss, rate, clip)

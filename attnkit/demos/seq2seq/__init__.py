@@ -1,36 +1,27 @@
 """The demo of the chapter on encoder and decoder: a trained model that writes in the page."""
 
-import base64
 from pathlib import Path
 
 import traitlets
 
-from attnkit.demos import Demo, module
+from attnkit.demos import Demo, module, packed
 
 FOLDER = Path(__file__).parent
 
 
 class Trained(traitlets.TraitType):
-    """A trained `Seq2Seq` that reads what the trait is called; its weights, in half precision.
-
-    They travel as JSON: `{name: {"shape": [...], "float16": base64 of little-endian numbers}}`.
-    """
+    """A trained `Seq2Seq` that reads what the trait is called; its weights, in half precision."""
 
     def validate(self, obj, value):
         """A model, or weights that another demo has kept."""
         if getattr(value, "reads", None) == self.name:
-            return {name: _packed(tensor.numpy()) for name, tensor in value.state_dict().items()}
+            return packed(value)
         if isinstance(value, dict) and value.keys() >= {"v.weight", "output.weight"}:
             return value
         got = f"a model that reads {value.reads}" if hasattr(value, "reads") else repr(value)[:60]
         raise traitlets.TraitError(
             f"{self.name} must be a trained Seq2Seq that reads {self.name}; got {got}"
         )
-
-
-def _packed(array):
-    numbers = base64.b64encode(array.astype("<f2").tobytes()).decode()
-    return {"shape": list(array.shape), "float16": numbers}
 
 
 class Digits(traitlets.TraitType):

@@ -1,6 +1,7 @@
 // Runs a trained encoder and decoder on digits, and shows where each step of the decoder looks.
 import {
-  argmax, bars, choice, clamp, fill, generator, html, mount, pool, set, show, softmax, sum, svg,
+  argmax, bars, choice, clamp, fill, generator, html, mount, parameters, plus, pool, set, show,
+  sigmoid, softmax, stepper, sum, svg, times,
 } from "../kit.js";
 
 const LONGEST = 12;
@@ -48,38 +49,7 @@ const WORDS = {
 
 // ---- the model ---------------------------------------------------------------------------
 
-function half(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
-
-// A matrix as its rows, a vector as one row.
-function unpack({ shape, float16 }) {
-  const bytes = atob(float16);
-  const numbers = Float64Array.from({ length: bytes.length / 2 }, (_, i) =>
-    half(bytes.charCodeAt(2 * i) | (bytes.charCodeAt(2 * i + 1) << 8)),
-  );
-  if (shape.length === 1) return numbers;
-  const [rows, columns] = shape;
-  return Array.from({ length: rows }, (_, i) => numbers.subarray(i * columns, (i + 1) * columns));
-}
-
-const unpacked = new WeakMap();
-function parameters(packed) {
-  if (!unpacked.has(packed)) {
-    const named = Object.entries(packed).map(([name, tensor]) => [name, unpack(tensor)]);
-    unpacked.set(packed, Object.fromEntries(named));
-  }
-  return unpacked.get(packed);
-}
-
 const dot = (one, other) => one.reduce((total, value, i) => total + value * other[i], 0);
-const times = (matrix, vector) => Array.from(matrix, (row) => dot(row, vector));
-const plus = (one, other) => Array.from(one, (value, i) => value + other[i]);
-const sigmoid = (value) => 1 / (1 + Math.exp(-value));
 
 // One step of a gated recurrent unit; torch keeps the rows of reset, update and candidate in turn.
 function gru(p, kind, suffix, input, state) {
@@ -189,17 +159,7 @@ function build({ stage, side, change, state }) {
     const { step, digits } = state();
     change({ step: clamp(step + by, [0, digits.length]) });
   };
-  const back = html("button", { type: "button" }, WORDS.back);
-  const forward = html("button", { type: "button" }, WORDS.forward);
-  back.addEventListener("click", () => move(-1));
-  forward.addEventListener("click", () => move(1));
-  const buttons = html("div", { class: "attn-buttons" }, back, forward);
-  buttons.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!by) return;
-    move(by);
-    event.preventDefault();
-  });
+  const buttons = stepper({ back: WORDS.back, forward: WORDS.forward, move });
   const list = bars(WORDS.bars);
   set(list.node, { style: "min-height: 17.5rem; align-content: start" }); // room for twelve
   side.append(typed, buttons, values.node, list.node);
