@@ -15,9 +15,9 @@ CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M
 
 # Of the inventory of the notes' ideas, those that the chapter has to place.
 CONCEPTS = {
-    "cognition": range(1, 16),
-    "seq2seq": (*range(19, 32), 78, 97, 103),
-    "soft_attention": range(32, 53),
+    "cognition": (*range(1, 16), 104, 109, 112),
+    "seq2seq": (*range(19, 32), 78, 97, 103, 110),
+    "soft_attention": (16, 18, *range(32, 53), 105, 106),
     "hard_attention": (36, *range(53, 58), 96, 100),
     "key_value_attention": (3, 5, *range(48, 51), *range(58, 63), 99),
     "multi_head_attention": range(63, 69),
