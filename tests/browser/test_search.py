@@ -39,15 +39,16 @@ def test_a_word_and_its_beginning_lead_to_the_section(site, page):
 
 
 def test_by_keyboard_alone(site, page):
-    page.goto(f"{site}/chapters/notation.html")
+    page.goto(f"{site}/chapters/soft_attention.html")
     page.keyboard.press("Control+k")
-    page.keyboard.type("gradient of the softmax")
-    page.locator(".search-results a").first.wait_for()
+    page.keyboard.type("square shapes hide mistakes")
+    target = ".search-results li:first-child a[href$='#square-shapes-hide-mistakes']"
+    page.locator(target).wait_for()
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.matches('.search-results a')")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/soft_attention.html#the-gradient-of-the-softmax")
+    page.wait_for_url("**/notation.html#square-shapes-hide-mistakes")
     page.keyboard.press("Control+k")
     page.keyboard.press("Escape")
     assert not page.locator("#pst-search-dialog").is_visible()
