@@ -141,7 +141,11 @@ def verdict(monkeypatch):
         ("right", "passed", "3 cases and every law agree"),
         ("of the library", "passed", ""),
         ("cut off", "value", "`the gradient in scores` at ["),
-        ("out of torch", "type", "`the gradient in scores` is missing (what you return does not"),
+        (
+            "out of torch",
+            "type",
+            "`the gradient in scores` is missing (what you return has left torch",
+        ),
         ("no tensor", "type", "None (is a `return` missing?)"),
         ("changes it", "arguments changed", "`scores`"),
     ],
