@@ -20,7 +20,12 @@ def book(tmp_path_factory, testrun_uid):
     with FileLock(f"{built}.lock"):
         if not built.exists():
             made = subprocess.run(
-                ["make", "book"], cwd=ROOT, capture_output=True, text=True, timeout=1500, check=False
+                ["make", "book"],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=1500,
+                check=False,
             )
             assert made.returncode == 0, (made.stdout + made.stderr)[-6000:]
             built.touch()
