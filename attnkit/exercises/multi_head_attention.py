@@ -8,6 +8,8 @@ from attnkit import multi_head_attention as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
 from attnkit.checking.laws import Law
 from attnkit.data.multi_head_attention import planted_heads
+from attnkit.exercises.self_attention import OF_EMPTY_ROWS
+from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax as _softmax
 
 # A length that is below zero is the one that numpy works out.
@@ -371,7 +373,8 @@ _weights = {"part": lambda pair: pair[1]}
         "torch.nn.functional.multi_head_attention_forward",
         "torch.nn.functional.scaled_dot_product_attention",
     ),
-    equivalent_mutants=_ANY_NEGATIVE
+    equivalent_mutants=OF_EMPTY_ROWS
+    | {"1  ->  2": "; and ".join([OF_EMPTY_ROWS["1  ->  2"], *_ANY_NEGATIVE.values()])}
     | {
         "C @ W_in[D:2 * D].mT + b_in[D:2 * D]  ->  C @ W_in[D:2 * D].mT" + end: (
             "the bias of the keys adds one number to all scores of a query, and softmax drops it"
@@ -533,6 +536,12 @@ def _(rng):
     return _layer(rng, M=4, N=5, D=6, heads=2, mask=mask)
 
 
+@multi_head_attention.case("a mask, and scores in the thousands", group="the mask")
+def _(rng):
+    arguments = _layer(rng, M=3, N=5, D=4, heads=2, mask=_visible(rng, 3, 5))
+    return arguments | {"X": 50 * arguments["X"], "C": 50 * arguments["C"]}
+
+
 @multi_head_attention.case("a mask, in single precision", group="the mask")
 def _(rng):
     return in_single_precision(_layer(rng, M=4, N=5, D=6, heads=2, mask=_visible(rng, 4, 5)))
@@ -540,10 +549,7 @@ def _(rng):
 
 def _hide(scores, mask):
     """The right weights."""
-    if mask is None:
-        return _softmax(scores)
-    visible = mask[..., None, :, :]
-    return _softmax(np.where(visible, scores, np.finfo(scores.dtype).min)) * visible
+    return _softmax(scores) if mask is None else masked_softmax(scores, mask[..., None, :, :])
 
 
 def _projected(X, C, W_in, b_in, order=(0, 1, 2)):

@@ -20,7 +20,7 @@ def _last(arguments):
 
 
 # What a masked softmax puts in the place of the maximum and the sum of a row that sees nothing.
-_OF_EMPTY_ROWS = {
+OF_EMPTY_ROWS = {
     "0  ->  1": "minus infinity stays what it is, whatever is subtracted; and no row that sees "
     "something has a sum below one",
     "0  ->  -1": "minus infinity stays what it is, whatever is subtracted",
@@ -65,7 +65,7 @@ _OF_EMPTY_ROWS = {
             ),
         ),
     ],
-    equivalent_mutants=_OF_EMPTY_ROWS,
+    equivalent_mutants=OF_EMPTY_ROWS,
     hints=(
         "Which score makes an exponential exactly zero? And what do you subtract from a row, the "
         "largest score of all, or the largest that may be seen?",
@@ -697,7 +697,7 @@ def _padding_is_not_read(answer, arguments):
     contract="Q (..., N, Dk), K (..., N, Dk), V (..., N, Dv), real (..., N) of booleans, causal -> "
     "the tuple (read (..., N, Dv), weights (..., N, N)); zeros in both where a query sees nothing",
     not_allowed=("torch.nn.functional.scaled_dot_product_attention",),
-    equivalent_mutants=_OF_EMPTY_ROWS,
+    equivalent_mutants=OF_EMPTY_ROWS,
     laws=[
         laws.agrees("a later vector changes no earlier output", _earlier_outputs_stay),
         laws.agrees("what stands in the padding is never read", _padding_is_not_read),
