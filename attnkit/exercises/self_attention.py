@@ -1331,7 +1331,7 @@ def _(N, D):
 
 
 @sinusoidal_positions.misconception(
-    "fails, or leaves something out, when D is odd",
+    "makes as many cosines as sines when D is odd",
     hint="Right for even D. With five columns there are three sines and two cosines: make the "
     "cosines only for the columns that exist, `angle[:, :D // 2]`.",
 )
