@@ -537,10 +537,12 @@ def _(rng):
     return _layer(rng, M=4, N=5, D=6, heads=2, mask=mask)
 
 
-@multi_head_attention.case("a mask, and scores in the thousands", group="the mask")
+@multi_head_attention.case("hidden items that score thousands above the rest", group="the mask")
 def _(rng):
-    arguments = _layer(rng, M=3, N=5, D=4, heads=2, mask=_visible(rng, 3, 5))
-    return arguments | {"X": 50 * arguments["X"], "C": 50 * arguments["C"]}
+    arguments = _layer(rng, M=3, N=5, D=4, heads=2, mask=np.tile(np.arange(5) < 3, (3, 1)))
+    items = 50 * arguments["C"]
+    items[3], items[4] = 100 * items[0], -100 * items[0]  # one of them, whoever asks
+    return arguments | {"X": 50 * arguments["X"], "C": items}
 
 
 @multi_head_attention.case("a mask, in single precision", group="the mask")
