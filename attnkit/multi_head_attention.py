@@ -10,6 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from attnkit.arguments import takes
+from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax
 
 
@@ -156,18 +157,13 @@ def multi_head_attention(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     >>> output.shape, weights.shape
     ((3, 4), (2, 3, 5))
     """
-    xp = array_namespace(X)
     D = X.shape[-1]
     Q = split_heads(X @ W_in[:D].mT + b_in[:D], heads)  # (..., h, M, D / h)
     K = split_heads(C @ W_in[D : 2 * D].mT + b_in[D : 2 * D], heads)  # (..., h, N, D / h)
     V = split_heads(C @ W_in[2 * D :].mT + b_in[2 * D :], heads)  # (..., h, N, D / h)
     scores = Q @ K.mT / K.shape[-1] ** 0.5  # (..., h, M, N)
-    if mask is None:
-        weights = softmax(scores)
-    else:
-        visible = mask[..., None, :, :]  # the same for every head
-        lowest = xp.finfo(scores.dtype).min  # and not -inf, which an empty row would make NaN
-        weights = softmax(xp.where(visible, scores, lowest)) * visible
+    # The mask is the same for every head.
+    weights = softmax(scores) if mask is None else masked_softmax(scores, mask[..., None, :, :])
     return merge_heads(weights @ V) @ W_out.mT + b_out, weights
 
 

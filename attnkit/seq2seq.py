@@ -9,34 +9,8 @@ chapter trains are ``attnkit.training.seq2seq``.
 from array_api_compat import array_namespace
 
 from attnkit.arguments import takes
+from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import additive_scores
-
-
-@takes("scores (..., N)", "mask (..., N) bool")
-def masked_softmax(scores, mask):
-    r"""The softmax over the items that the mask leaves visible; hidden ones get exactly zero.
-
-    .. math:: a_n = \frac{m_n \exp(s_n - t)}{\sum_j m_j \exp(s_j - t)},
-              \quad t = \max_{j : m_j} s_j
-
-    A row in which nothing is visible is all zeros. The largest *visible* score is subtracted: a
-    hidden one may be larger by any amount.
-
-    :param scores: ``(..., N)``
-    :param mask: ``(..., N)`` of booleans, True = may attend; the batch axes broadcast
-    :returns: weights, the shape of ``scores`` and ``mask`` together
-    :raises TypeError, ValueError: naming the argument, for input of another kind
-
-    >>> import numpy as np
-    >>> masked_softmax(np.array([0.0, 0.0, 9.0]), np.array([True, True, False]))
-    array([0.5, 0.5, 0. ])
-    """
-    xp = array_namespace(scores)
-    lowest = xp.min(scores, axis=-1, keepdims=True)
-    top = xp.max(xp.where(mask, scores, lowest), axis=-1, keepdims=True)
-    exponentials = xp.exp(xp.where(mask, scores - top, -xp.inf))
-    total = xp.sum(exponentials, axis=-1, keepdims=True)
-    return exponentials / xp.where(total > 0, total, 1)
 
 
 def _joins(name, W, arguments):

@@ -10,6 +10,7 @@ were.
 from array_api_compat import array_namespace
 
 from attnkit.arguments import takes
+from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax
 
 # --------------------------------------------------------------------------- a chain
@@ -120,16 +121,6 @@ def chain_weights(scores, transition):
 # --------------------------------------------------------------------------- a hierarchy
 
 
-def _masked_softmax(scores, mask):
-    """Softmax over what the mask shows; where it shows nothing, zeros."""
-    xp = array_namespace(scores)
-    shown = xp.where(mask, scores, -xp.inf)
-    top = xp.max(shown, axis=-1, keepdims=True)
-    exponentials = xp.exp(shown - xp.where(top == -xp.inf, 0.0, top))
-    total = xp.sum(exponentials, axis=-1, keepdims=True)
-    return exponentials / xp.where(total == 0.0, 1.0, total)
-
-
 def _mask_of(axes):
     """A rule: Booleans of the shape of X without its last axes."""
 
@@ -184,10 +175,10 @@ def hierarchical_attention(X, W_word, q_word, W_sentence, q_sentence, word_mask,
     """
     xp = array_namespace(X)
     word_scores = xp.tanh(X @ W_word.mT) @ q_word  # (..., L, N)
-    word_weights = _masked_softmax(word_scores, word_mask)
+    word_weights = masked_softmax(word_scores, word_mask)
     S = xp.sum(word_weights[..., None] * X, axis=-2)  # (..., L, D)
     sentence_scores = xp.tanh(S @ W_sentence.mT) @ q_sentence  # (..., L)
     seen = sentence_mask & xp.any(word_mask, axis=-1)
-    sentence_weights = _masked_softmax(sentence_scores, seen)
+    sentence_weights = masked_softmax(sentence_scores, seen)
     read = xp.sum(sentence_weights[..., None] * S, axis=-2)  # (..., D)
     return read, word_weights, sentence_weights

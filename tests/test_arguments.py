@@ -9,7 +9,7 @@ import torch
 
 from attnkit import notation, seq2seq
 from attnkit import soft_attention as sa
-from attnkit.self_attention import sinusoidal_positions
+from attnkit.self_attention import masked_softmax, sinusoidal_positions
 
 ONES = np.ones
 BAD = [
@@ -47,9 +47,17 @@ BAD = [
         ValueError,
         ["v", "(6, 1)", "1 axis", "v (H)"],
     ),
-    (lambda: sinusoidal_positions(0, 4), ValueError, ["N", "0", "whole number from 1"]),
+    (
+        lambda: sinusoidal_positions(0, 4),
+        ValueError,
+        ["N", "0", "whole number from 1"],
+    ),
     (lambda: sinusoidal_positions(3, 4.0), TypeError, ["D", "4.0", "whole number"]),
-    (lambda: sinusoidal_positions(3, True), TypeError, ["D", "True", "whole number"]),
+    (
+        lambda: sinusoidal_positions(3, True),
+        TypeError,
+        ["D", "True", "whole number"],
+    ),
     (lambda: sa.attention_weights(ONES(3), 0), ValueError, ["temperature", "0", "greater than 0"]),
     (lambda: sa.attention_weights(ONES(3), np.inf), ValueError, ["temperature", "inf", "finite"]),
     (lambda: sa.attention_weights(ONES(3), "hot"), TypeError, ["temperature", "'hot'", "number"]),
@@ -75,12 +83,12 @@ BAD = [
         ["K", "Dk = 5", "Q", "Dk = 4"],
     ),
     (
-        lambda: seq2seq.masked_softmax(ONES((2, 3)), ONES((2, 3))),
+        lambda: masked_softmax(ONES((2, 3)), ONES((2, 3))),
         TypeError,
         ["mask", "float64", "True or False"],
     ),
     (
-        lambda: seq2seq.masked_softmax(ONES((2, 3)), ONES((2, 5), bool)),
+        lambda: masked_softmax(ONES((2, 3)), ONES((2, 5), bool)),
         ValueError,
         ["mask", "N = 5", "scores", "N = 3"],
     ),

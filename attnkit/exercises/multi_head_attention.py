@@ -8,6 +8,8 @@ from attnkit import multi_head_attention as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
 from attnkit.checking.laws import Law
 from attnkit.data.multi_head_attention import planted_heads
+from attnkit.exercises.self_attention import OF_EMPTY_ROWS
+from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax as _softmax
 
 # A length that is below zero is the one that numpy works out.
@@ -371,7 +373,8 @@ _weights = {"part": lambda pair: pair[1]}
         "torch.nn.functional.multi_head_attention_forward",
         "torch.nn.functional.scaled_dot_product_attention",
     ),
-    equivalent_mutants=_ANY_NEGATIVE
+    equivalent_mutants=OF_EMPTY_ROWS
+    | {"1  ->  2": "; and ".join([OF_EMPTY_ROWS["1  ->  2"], *_ANY_NEGATIVE.values()])}
     | {
         "C @ W_in[D:2 * D].mT + b_in[D:2 * D]  ->  C @ W_in[D:2 * D].mT" + end: (
             "the bias of the keys adds one number to all scores of a query, and softmax drops it"
@@ -431,7 +434,8 @@ def multi_head_attention(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     `mask` is None, or boolean with True where a query may attend to an item, `(M, N)` or, with a
     batch, `(B, M, N)`; it is the same for all heads. A hidden item gets a weight of exactly zero.
     A query that may attend to nothing gets only zeros as weights, so that `b_out` alone is its
-    output; NaN is wrong there, and so are equal weights.
+    output; NaN is wrong there, and so are equal weights. The scores may be of any size, and a
+    hidden one may lie thousands above the visible ones.
     """
 
 
@@ -533,6 +537,14 @@ def _(rng):
     return _layer(rng, M=4, N=5, D=6, heads=2, mask=mask)
 
 
+@multi_head_attention.case("hidden items that score thousands above the rest", group="the mask")
+def _(rng):
+    arguments = _layer(rng, M=3, N=5, D=4, heads=2, mask=np.tile(np.arange(5) < 3, (3, 1)))
+    items = 50 * arguments["C"]
+    items[3], items[4] = 100 * items[0], -100 * items[0]  # one of them, whoever asks
+    return arguments | {"X": 50 * arguments["X"], "C": items}
+
+
 @multi_head_attention.case("a mask, in single precision", group="the mask")
 def _(rng):
     return in_single_precision(_layer(rng, M=4, N=5, D=6, heads=2, mask=_visible(rng, 4, 5)))
@@ -540,10 +552,7 @@ def _(rng):
 
 def _hide(scores, mask):
     """The right weights."""
-    if mask is None:
-        return _softmax(scores)
-    visible = mask[..., None, :, :]
-    return _softmax(np.where(visible, scores, np.finfo(scores.dtype).min)) * visible
+    return _softmax(scores) if mask is None else masked_softmax(scores, mask[..., None, :, :])
 
 
 def _projected(X, C, W_in, b_in, order=(0, 1, 2)):
@@ -740,6 +749,16 @@ def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     return _wrong_layer(X, C, W_in, b_in, W_out, b_out, heads, mask, weigh=weigh)
 
 
+@multi_head_attention.misconception(
+    "gives a query that may attend to nothing no bias of the output",
+    hint="Your weights are right. A query that reads nothing has zeros in the place of its heads; "
+    "the output layer comes after them and adds its bias all the same.",
+)
+def _(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
+    output, weights = reference.multi_head_attention(X, C, W_in, b_in, W_out, b_out, heads, mask)
+    return (output if mask is None else output * mask.any(axis=-1)[..., None]), weights
+
+
 def _mistake_with_the_mask(name, *, hint):
     """The mistake of weights that are wrong where there is a mask, and only there."""
 
@@ -792,6 +811,27 @@ def _(scores, mask):
 )
 def _(scores, mask):
     return _softmax(np.where(mask[..., None, :, :], scores, -1e9))
+
+
+@_mistake_with_the_mask(
+    "adds a large negative number to the hidden scores, such as -1e9",
+    hint="Only the query without any item is wrong: the same number was added to all its scores, "
+    "and a softmax does not notice that. Multiply the weights by the mask once more.",
+)
+def _(scores, mask):
+    hidden = np.where(mask[..., None, :, :], scores.dtype.type(0), scores.dtype.type(-1e9))
+    return _softmax(scores + hidden)
+
+
+@_mistake_with_the_mask(
+    "hides after the softmax and divides by what is left",
+    hint="Right while the scores are small. If a hidden score lies far above the visible ones, "
+    "nothing is left of these after the softmax: hide the scores before it.",
+)
+def _(scores, mask):
+    left = _softmax(scores) * mask[..., None, :, :]
+    total = left.sum(axis=-1, keepdims=True)
+    return left / np.where(total > 0, total, 1)
 
 
 @_mistake_with_the_mask(
@@ -1053,6 +1093,20 @@ def _(reads, W, b, answers):
 
 
 @head_ablation.misconception(
+    "writes zeros into the reads it was given",
+    hint="Your first loss is right. Then the first head stays away while you try the second, and "
+    "the caller's array is changed. Take a copy for each head: `reads.copy()`.",
+)
+def _(reads, W, b, answers):
+    everyone = _accuracy(reads.reshape(len(reads), -1), W, b, answers)
+    losses = []
+    for i in range(reads.shape[1]):
+        reads[:, i] = 0
+        losses.append(everyone - _accuracy(reads.reshape(len(reads), -1), W, b, answers))
+    return np.array(losses)
+
+
+@head_ablation.misconception(
     "keeps one head instead of taking it away",
     hint="You measure what a head can do alone. Asked is what the others cannot do without it.",
 )
@@ -1068,6 +1122,24 @@ def _(reads, W, b, answers):
 def _(reads, W, b, answers):
     everyone = _accuracy(reads.reshape(len(reads), -1), W, b, answers)
     return everyone - reference.head_ablation(reads, W, b, answers)
+
+
+@head_ablation.misconception(
+    "returns the size of the change without its sign",
+    hint="A head without which the answers get better has a loss below zero.",
+)
+def _(reads, W, b, answers):
+    return np.abs(_losses(lambda i: _silenced(reads, i), reads, W, b, answers))
+
+
+@head_ablation.misconception(
+    "counts the answers that change instead of those that become wrong",
+    hint="An answer may change from wrong to right. Compare with `answers` both times, not with "
+    "what all heads together have said.",
+)
+def _(reads, W, b, answers):
+    said = (reads.reshape(len(reads), -1) @ W.T + b).argmax(axis=1)
+    return _losses(lambda i: _silenced(reads, i), reads, W, b, said)
 
 
 @head_ablation.misconception(
@@ -1112,6 +1184,35 @@ def _(reads, W, b, answers):
 def _(reads, W, b, answers):
     d = reads.shape[2]
     return _losses(lambda i: _without_columns(reads, slice(i, i + d)), reads, W, b, answers)
+
+
+@head_ablation.misconception(
+    "silences an example instead of a head",
+    hint="The heads stand on the second axis of the reads: `kept[:, i] = 0`. `kept[i] = 0` blanks "
+    "example i, with all its heads.",
+)
+def _(reads, W, b, answers):
+    def without(i):
+        kept = reads.copy()
+        kept[i] = 0
+        return kept.reshape(len(reads), -1)
+
+    return _losses(without, reads, W, b, answers)
+
+
+@head_ablation.misconception(
+    "sets rows of W to zero instead of columns",
+    hint="A row of W belongs to an answer, a block of its columns to a head.",
+)
+def _(reads, W, b, answers):
+    d, merged = reads.shape[2], reads.reshape(len(reads), -1)
+
+    def right(i):
+        rows = np.arange(len(W)) // d == i
+        return _accuracy(merged, np.where(rows[:, None], 0, W), b, answers)
+
+    everyone = _accuracy(merged, W, b, answers)
+    return np.array([everyone - right(i) for i in range(reads.shape[1])])
 
 
 @head_ablation.misconception(

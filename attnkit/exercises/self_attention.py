@@ -20,7 +20,7 @@ def _last(arguments):
 
 
 # What a masked softmax puts in the place of the maximum and the sum of a row that sees nothing.
-_OF_EMPTY_ROWS = {
+OF_EMPTY_ROWS = {
     "0  ->  1": "minus infinity stays what it is, whatever is subtracted; and no row that sees "
     "something has a sum below one",
     "0  ->  -1": "minus infinity stays what it is, whatever is subtracted",
@@ -65,7 +65,7 @@ _OF_EMPTY_ROWS = {
             ),
         ),
     ],
-    equivalent_mutants=_OF_EMPTY_ROWS,
+    equivalent_mutants=OF_EMPTY_ROWS,
     hints=(
         "Which score makes an exponential exactly zero? And what do you subtract from a row, the "
         "largest score of all, or the largest that may be seen?",
@@ -203,6 +203,24 @@ def _(scores, mask):
 
 
 @masked_softmax.misconception(
+    "adds a large negative number to the hidden scores, such as -1e9",
+    hint="Look at the row that sees nothing: the same number was added to all its scores, and a "
+    "softmax does not notice that. It attends to hidden items as if nothing were hidden.",
+)
+def _(scores, mask):
+    return _softmax(scores + np.where(mask, scores.dtype.type(0), scores.dtype.type(-1e9)))
+
+
+@masked_softmax.misconception(
+    "adds minus infinity times the part that is hidden",
+    hint="For a visible item that is minus infinity times zero, which is NaN. np.where chooses; a "
+    "product cannot.",
+)
+def _(scores, mask):
+    return _softmax(scores + (1 - mask) * -np.inf)
+
+
+@masked_softmax.misconception(
     "fills with a number that is not far enough below the scores, such as -10",
     hint="exp(-10) is small, not zero. And what if the visible scores lie at -100000?",
 )
@@ -255,6 +273,26 @@ def _(scores, mask):
     exponentials = np.exp(np.where(mask, shifted, -np.inf))
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total > 0, total, 1)
+
+
+@masked_softmax.misconception(
+    "subtracts the largest visible score of all rows",
+    hint="Right when the rows are alike. In a row that lies a thousand below the others every "
+    "exponential is then zero: each row needs its own largest score, axis=-1.",
+)
+def _(scores, mask):
+    exponentials = np.exp(np.where(mask, scores, -np.inf) - scores.max(where=mask, initial=-1e9))
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total > 0, total, 1)
+
+
+@masked_softmax.misconception(
+    "normalises over the rows instead of the items of a row",
+    hint="The items of one row share one unit of weight: add up along the last axis, axis=-1.",
+)
+def _(scores, mask):
+    mask = np.broadcast_to(mask, scores.shape)
+    return reference.masked_softmax(scores.swapaxes(-1, -2), mask.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 @masked_softmax.misconception(
@@ -517,6 +555,25 @@ def _(X, W_q, W_k, W_v):
 
 
 @self_attention.misconception(
+    "divides by the square root of Dv, the length of a value",
+    hint="The scale belongs to the dot product of query and key. How many terms does it have?",
+)
+def _(X, W_q, W_k, W_v):
+    return _read(*_projected(X, W_q, W_k, W_v), by=len(W_v) ** 0.5)
+
+
+@self_attention.misconception(
+    "takes the vectors for columns",
+    hint="The vectors are rows of X, so a linear map is `X @ W.T`. `W @ X` takes columns for "
+    "vectors, and the two are mixed up without an error if N = D.",
+)
+def _(X, W_q, W_k, W_v):
+    Q, K, V = W_q @ X, W_k @ X, W_v @ X
+    weights = _softmax(K.T @ Q / len(W_k) ** 0.5, axis=0)
+    return V @ weights, weights
+
+
+@self_attention.misconception(
     "takes the softmax over the queries instead of the items",
     hint="Add up one row of your weights: one query shares out a weight of one among the items.",
 )
@@ -697,7 +754,7 @@ def _padding_is_not_read(answer, arguments):
     contract="Q (..., N, Dk), K (..., N, Dk), V (..., N, Dv), real (..., N) of booleans, causal -> "
     "the tuple (read (..., N, Dv), weights (..., N, N)); zeros in both where a query sees nothing",
     not_allowed=("torch.nn.functional.scaled_dot_product_attention",),
-    equivalent_mutants=_OF_EMPTY_ROWS,
+    equivalent_mutants=OF_EMPTY_ROWS,
     laws=[
         laws.agrees("a later vector changes no earlier output", _earlier_outputs_stay),
         laws.agrees("what stands in the padding is never read", _padding_is_not_read),
@@ -996,6 +1053,35 @@ def _(Q, K, V, real, causal=False):
 
 
 @masked_attention.misconception(
+    "adds a large negative number to the hidden scores, such as -1e9",
+    hint="Look at a row that sees nothing: the same number was added to all its scores, and a "
+    "softmax does not notice that.",
+)
+def _(Q, K, V, real, causal=False):
+    hidden = np.where(_right_mask(Q, real, causal), Q.dtype.type(0), Q.dtype.type(-1e9))
+    weights = _softmax(Q @ K.mT / K.shape[-1] ** 0.5 + hidden)
+    return weights @ V, weights
+
+
+@masked_attention.misconception(
+    "forgets the padding when it is causal",
+    hint="Your causal mask takes the place of the padding mask. Both have to allow a key.",
+)
+def _(Q, K, V, real, causal=False):
+    return _attend(Q, K, V, _tril(Q.shape[-2]) if causal else real[..., None, :])
+
+
+@masked_attention.misconception(
+    "sets the values of the padding to zero and leaves its keys in the softmax",
+    hint="The padding says nothing any more, but it still takes its share of the weight: do the "
+    "weights of the real keys add to one?",
+)
+def _(Q, K, V, real, causal=False):
+    mask = _tril(Q.shape[-2]) if causal else np.ones((Q.shape[-2],) * 2, bool)
+    return _attend(Q, K, V * real[..., None], mask)
+
+
+@masked_attention.misconception(
     "leaves out the division by the square root of Dk",
     hint="The scores are dot products divided by the root of the length of a key.",
 )
@@ -1165,15 +1251,25 @@ def _waves(angles, first=np.sin, second=np.cos):
     return np.where(even, first(angles), second(angles))
 
 
-@sinusoidal_positions.misconception(
-    "puts all sines first and then all cosines",
-    hint="The wavelengths are right. Sine and cosine of one wavelength stand side by side: columns "
-    "0 and 1, columns 2 and 3. (Some libraries use your order; a model trained with one cannot "
-    "read the other.)",
-)
-def _(N, D):
-    table = reference.sinusoidal_positions(N, D)
-    return np.concatenate([table[:, ::2], table[:, 1::2]], axis=1)
+def _in_blocks(if_odd, sines, cosines):
+    """The mistake of another order, with so many waves of each kind for D columns."""
+
+    @sinusoidal_positions.misconception(
+        f"puts all sines first and then all cosines{if_odd}",
+        hint="The wavelengths are right. Sine and cosine of one wavelength stand side by side: "
+        "columns 0 and 1, columns 2 and 3. (Some libraries use your order; a model trained with "
+        "one cannot read the other.)",
+    )
+    def _(N, D):
+        angles = _angles(N, D)[:, ::2]  # one for each sine
+        return np.concatenate(
+            [np.sin(angles[:, : sines(D)]), np.cos(angles[:, : cosines(D)])], axis=1
+        )
+
+
+_in_blocks("", lambda D: (D + 1) // 2, lambda D: D // 2)
+_in_blocks(", one column short if D is odd", lambda D: D // 2, lambda D: D // 2)
+_in_blocks(", one too many if D is odd", lambda D: (D + 1) // 2, lambda D: (D + 1) // 2)
 
 
 @sinusoidal_positions.misconception(
@@ -1235,7 +1331,7 @@ def _(N, D):
 
 
 @sinusoidal_positions.misconception(
-    "fails, or leaves something out, when D is odd",
+    "makes as many cosines as sines when D is odd",
     hint="Right for even D. With five columns there are three sines and two cosines: make the "
     "cosines only for the columns that exist, `angle[:, :D // 2]`.",
 )
@@ -1244,6 +1340,16 @@ def _(N, D):
     angle = np.arange(N)[:, None] / 10000 ** (np.arange(0, D, 2) / D)
     table[:, 0::2] = np.sin(angle)
     table[:, 1::2] = np.cos(angle)
+    return table
+
+
+@sinusoidal_positions.misconception(
+    "leaves the last column empty when D is odd",
+    hint="Right for even D. The last of five columns is a sine without its cosine, not zeros.",
+)
+def _(N, D):
+    table = reference.sinusoidal_positions(N, D)
+    table[:, D // 2 * 2 :] = 0
     return table
 
 
@@ -1580,7 +1686,17 @@ def _(X, positions, mask):
 )
 def _(X, positions, mask):
     out = f(X, positions, mask)
-    return np.min([(f(X[o], positions, mask) - out[o]).min() for o in _orders(X)])
+    return np.max([(f(X[o], positions, mask) - out[o]).max() for o in _orders(X)])
+
+
+@equivariance_error.misconception(
+    "measures the length of the difference instead of its largest entry",
+    hint="np.linalg.norm adds up the squares of all entries. Asked is the largest one: "
+    "`np.abs(...).max()`.",
+)
+def _(X, positions, mask):
+    out = f(X, positions, mask)
+    return np.max([np.linalg.norm(f(X[o], positions, mask) - out[o]) for o in _orders(X)])
 
 
 @equivariance_error.misconception(

@@ -4,6 +4,8 @@ import numpy as np
 
 from attnkit import seq2seq as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
+from attnkit.exercises.self_attention import OF_EMPTY_ROWS
+from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import additive_scores, softmax
 
 # --------------------------------------------------------------------------- 2.1
@@ -52,13 +54,10 @@ def _other_padding(answer, arguments):
         "`context = np.einsum('bn,bnd->bd', weights, h)`, and "
         "`s = np.tanh(np.concatenate([s_prev, y_prev, context], axis=-1) @ W.T)`.",
     ),
-    equivalent_mutants={
-        "0  ->  1": "the weights add to one or to zero: nothing lies between",
-        "1  ->  2": "only an empty row is divided by it, and zero by two is zero",
-        "0  ->  -1": "the first of an axis of one is its last",
+    equivalent_mutants=OF_EMPTY_ROWS
+    | {
+        "0  ->  -1": OF_EMPTY_ROWS["0  ->  -1"] + "; and the first of an axis of one is its last",
         "-1  ->  1": "of two axes number one is the last",
-        "np.min(scores, axis=-1, keepdims=True)  ->  np.min(scores, keepdims=True)": "any finite "
-        "number that is not above the visible scores will do",
     },
 )
 def bahdanau_step(s_prev, y_prev, h, mask, W_q, W_k, v, W):
@@ -186,7 +185,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     # Without a context the new state can only be made of what there is.
     known = np.concatenate([s_prev, y_prev], axis=-1)
     s = np.tanh(known @ W[:, : known.shape[-1]].T)
-    weights = reference.masked_softmax(_energies(s, h, W_q, W_k, v), mask)
+    weights = masked_softmax(_energies(s, h, W_q, W_k, v), mask)
     return s, np.einsum("bn,bnd->bd", weights, h), weights
 
 
@@ -266,7 +265,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = (np.tanh(h @ W_k.T) + np.tanh(s_prev @ W_q.T)[:, None]) @ v
-    return _read_and_move(reference.masked_softmax(scores, mask), s_prev, y_prev, h, W)
+    return _read_and_move(masked_softmax(scores, mask), s_prev, y_prev, h, W)
 
 
 @bahdanau_step.misconception(
@@ -312,7 +311,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = _energies(s_prev, h, W_q, W_k, v)
-    weights = reference.masked_softmax(scores.T, mask.T).T
+    weights = masked_softmax(scores.T, mask.T).T
     return _read_and_move(weights, s_prev, y_prev, h, W)
 
 
@@ -322,7 +321,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     "fixed summary which attention is to replace.",
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
-    weights = reference.masked_softmax(np.zeros_like(h[..., 0]), mask)
+    weights = masked_softmax(np.zeros_like(h[..., 0]), mask)
     return _read_and_move(weights, s_prev, y_prev, h, W)
 
 
@@ -332,7 +331,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     "size of an annotation.",
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
-    weights = reference.masked_softmax(_energies(s_prev, h, W_q, W_k, v), mask)
+    weights = masked_softmax(_energies(s_prev, h, W_q, W_k, v), mask)
     context = np.einsum("bn,bna->ba", weights, h @ W_k.T)
     # The cell does not take a context of this size, unless the sizes happen to agree.
     joined = np.concatenate([s_prev, y_prev, context], axis=-1)
@@ -347,7 +346,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = np.tanh(h @ W_k.T + s_prev @ W_q.T) @ v
-    return _read_and_move(reference.masked_softmax(scores, mask), s_prev, y_prev, h, W)
+    return _read_and_move(masked_softmax(scores, mask), s_prev, y_prev, h, W)
 
 
 @bahdanau_step.misconception(
@@ -357,7 +356,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = (h @ W_k.T + (s_prev @ W_q.T)[:, None]) @ v
-    return _read_and_move(reference.masked_softmax(scores, mask), s_prev, y_prev, h, W)
+    return _read_and_move(masked_softmax(scores, mask), s_prev, y_prev, h, W)
 
 
 @bahdanau_step.misconception(

@@ -4,6 +4,8 @@ import numpy as np
 
 from attnkit import structured_attention as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
+from attnkit.exercises.self_attention import OF_EMPTY_ROWS
+from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax
 
 # --------------------------------------------------------------------------- 7.1
@@ -550,11 +552,7 @@ def _sentences_reversed(answer, arguments):
         laws.agrees("what a hidden word holds does not matter", _hidden_words_changed),
         laws.agrees("reversing the sentences does not change the read", _sentences_reversed),
     ],
-    equivalent_mutants={
-        "0.0  ->  1.0": "any finite number keeps an empty row from becoming NaN",
-        "0.0  ->  -1.0": "any finite number keeps an empty row from becoming NaN",
-        "1.0  ->  2.0": "zero divided by any number is zero",
-    },
+    equivalent_mutants=OF_EMPTY_ROWS,
     hints=(
         "Take one sentence. Which vector comes out of it, and of what size? And what is the item, "
         "what the score, one level up?",
@@ -697,13 +695,9 @@ def _(rng):
     return _hide(_document(rng, L=3, N=4, D=5, H=6, G=7, batch=(2, 3)), rng)
 
 
-def _zeros_if_empty(scores, mask):
-    return reference._masked_softmax(scores, mask)
-
-
 def _levels(
     arguments,
-    normalise=_zeros_if_empty,
+    normalise=masked_softmax,
     score=lambda items, W, q: np.tanh(items @ W.T) @ q,
     seen=lambda words, sentences: sentences & words.any(axis=-1),
 ):
@@ -725,7 +719,7 @@ def _(*arguments):
     scores = np.tanh(X @ W_word.T) @ q_word
     flat = (*X.shape[:-3], -1)
     seen = word_mask & sentence_mask[..., None]
-    weights = _zeros_if_empty(scores.reshape(flat), seen.reshape(flat)).reshape(scores.shape)
+    weights = masked_softmax(scores.reshape(flat), seen.reshape(flat)).reshape(scores.shape)
     return np.einsum("...ln,...lnd->...d", weights, X), weights, weights.sum(axis=-1)
 
 
@@ -805,11 +799,11 @@ def _(*arguments):
     hint="You compute the word weights and do not use them: a sentence is its words *weighted*.",
 )
 def _(X, W_word, q_word, W_sentence, q_sentence, word_mask, sentence_mask):
-    words = _zeros_if_empty(np.tanh(X @ W_word.T) @ q_word, word_mask)
+    words = masked_softmax(np.tanh(X @ W_word.T) @ q_word, word_mask)
     equal = word_mask / np.maximum(word_mask.sum(axis=-1, keepdims=True), 1)
     S = np.einsum("...ln,...lnd->...ld", equal, X)
     seen = sentence_mask & word_mask.any(axis=-1)
-    sentences = _zeros_if_empty(np.tanh(S @ W_sentence.T) @ q_sentence, seen)
+    sentences = masked_softmax(np.tanh(S @ W_sentence.T) @ q_sentence, seen)
     return np.einsum("...l,...ld->...d", sentences, S), words, sentences
 
 
@@ -820,11 +814,11 @@ def _(X, W_word, q_word, W_sentence, q_sentence, word_mask, sentence_mask):
 )
 def _(X, W_word, q_word, W_sentence, q_sentence, word_mask, sentence_mask):
     hidden = np.tanh(X @ W_word.T)
-    words = _zeros_if_empty(hidden @ q_word, word_mask)
+    words = masked_softmax(hidden @ q_word, word_mask)
     S = np.einsum("...ln,...lnh->...lh", words, hidden)
     hidden = np.tanh(S @ W_sentence.T)
     seen = sentence_mask & word_mask.any(axis=-1)
-    sentences = _zeros_if_empty(hidden @ q_sentence, seen)
+    sentences = masked_softmax(hidden @ q_sentence, seen)
     return np.einsum("...l,...lg->...g", sentences, hidden), words, sentences
 
 
@@ -840,7 +834,7 @@ def _unmasked(scores):
 def _(*arguments):
     return _levels(
         arguments,
-        normalise=lambda scores, mask: _zeros_if_empty(scores, ~mask),
+        normalise=lambda scores, mask: masked_softmax(scores, ~mask),
     )
 
 
@@ -934,10 +928,10 @@ def _(*arguments):
     "-3 of X, words axis -2.",
 )
 def _(X, W_word, q_word, W_sentence, q_sentence, word_mask, sentence_mask):
-    words = _zeros_if_empty(np.tanh(X @ W_word.T) @ q_word, word_mask)
+    words = masked_softmax(np.tanh(X @ W_word.T) @ q_word, word_mask)
     S = np.stack([weights @ sentence for weights, sentence in zip(words, X, strict=True)])
     seen = sentence_mask & word_mask.any(axis=-1)
-    sentences = _zeros_if_empty(np.tanh(S @ W_sentence.T) @ q_sentence, seen)
+    sentences = masked_softmax(np.tanh(S @ W_sentence.T) @ q_sentence, seen)
     return sentences @ S, words, sentences
 
 

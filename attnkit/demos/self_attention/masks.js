@@ -62,7 +62,8 @@ const WORDS = {
       "NaN. −1e9 makes all scores alike: the row attends evenly to exactly what it must not see. " +
       "The rule says: zeros. A number as fill looks harmless because it only shows in such rows.",
     "“Not oneself” empties the first row of a sentence even without padding. And the mask read the " +
-      "wrong way round raises no error: its rows add to one, all of it on padding and on the future.",
+      "wrong way round raises no error: where there is padding, every row adds to one, all of it on " +
+      "padding and on the future.",
   ],
 };
 
