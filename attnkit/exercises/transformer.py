@@ -1273,7 +1273,7 @@ def attend_with_cache(q, k, v, keys=None, values=None):
 
     There may be batch axes in front, such as `(B, h)` for sequences and heads, and every member has
     a cache of its own. In *multi-query* attention the heads share one: `q` is `(B, h, T, Dk)`, all
-    others are `(B, 1, ..)`; the axes broadcast, as they do in `@`, so you need not do anything for
+    others are `(B, 1, ...)`; the axes broadcast, as they do in `@`, so you need not do anything for
     it. `masked_softmax(scores, mask)` is given.
     """
 
@@ -1647,9 +1647,9 @@ def _as_one_place(answer, arguments):
 def linear_attention(Q, K, V):
     r"""Causal attention with features in the place of the softmax, from two running sums.
 
-    Softmax attention weighs key $j$ for query $n$ by $\exp(q_n^\top k_j)$. Linear attention weighs
-    it by a product of *features*, $\phi(q_n)^\top \phi(k_j)$, where $\phi$ makes every number
-    positive:
+    Softmax attention weighs key $j$ for query $n$ by $\exp(q_n^\top k_j / \sqrt{D_k})$. Linear
+    attention weighs it by a product of *features*, $\phi(q_n)^\top \phi(k_j)$, where $\phi$ makes
+    every number positive:
 
     $$\phi(x) = \mathrm{elu}(x) + 1 = \begin{cases} x + 1 & x > 0 \\ e^x & x \le 0 \end{cases}$$
 
@@ -1671,7 +1671,7 @@ def linear_attention(Q, K, V):
         H[n] = S.T @ phi(Q[n]) / (z @ phi(Q[n]))
     ```
 
-    There is no division by $\sqrt{D_k}$. There may be batch axes in front. In queries far below
+    There is no division by $\sqrt{D_k}$ here. There may be batch axes in front. In queries far below
     zero all features underflow; where the denominator is zero, the read is zeros and not NaN.
     """
 
