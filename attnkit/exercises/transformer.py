@@ -1671,8 +1671,8 @@ def linear_attention(Q, K, V):
         H[n] = S.T @ phi(Q[n]) / (z @ phi(Q[n]))
     ```
 
-    There is no division by $\sqrt{D_k}$ here. There may be batch axes in front. In queries far below
-    zero all features underflow; where the denominator is zero, the read is zeros and not NaN.
+    There is no division by $\sqrt{D_k}$ here. There may be batch axes in front. In queries far
+    below zero all features underflow; where the denominator is zero, the read is zeros and not NaN.
     """
 
 
