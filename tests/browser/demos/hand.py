@@ -50,3 +50,19 @@ def drag(page, handle, across, down):
     page.mouse.move(x + across / 2, y + down / 2)
     page.mouse.move(x + across, y + down)
     page.mouse.up()
+
+
+def finger(page, handle, *way):
+    """Put a finger on a handle, move it to each place of the way (pixels from there) and lift it.
+
+    The page must not scroll meanwhile.
+    """
+    handle.scroll_into_view_if_needed()
+    place = handle.bounding_box()
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    moves = [("touchMove", [{"x": x + across, "y": y + down}]) for across, down in way]
+    touch = page.context.new_cdp_session(page)
+    scrolled = page.evaluate("scrollY")
+    for kind, points in [("touchStart", [{"x": x, "y": y}]), *moves, ("touchEnd", [])]:
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert page.evaluate("scrollY") == scrolled
