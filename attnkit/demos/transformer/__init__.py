@@ -1,0 +1,52 @@
+"""The demos of the chapter on the Transformer.
+
+>>> demo = SoftmaxInBlocks(block=3, lift=1000)
+>>> demo.step, demo.rule
+(1, 'running')
+"""
+
+from pathlib import Path
+
+import traitlets
+
+from attnkit.demos import Demo, Reals, module
+
+FOLDER = Path(__file__).parent
+
+
+class SoftmaxInBlocks(Demo):
+    """Ten scores read block by block, and what is kept of them until the softmax is done.
+
+    Traits: `scores` within -4 to 4; `values`, whole numbers from 0 to 9; `block`, how many scores
+    are read at once, 1, 2, 3, 5 or 10; `lift`, what is added to the scores of the last block, 0, 1,
+    3, 10, 100 or 1000; `rule`, `running` for a maximum that rescales what is kept, `forgetful` for
+    one that does not, `raw` for none; `step`, how many blocks have been read.
+    """
+
+    _esm = module(FOLDER / "softmax_in_blocks.js")
+    _heights = traitlets.Tuple((56.0, 80.0)).tag(sync=True)
+    scores = Reals((10,), -4, 4, [0.5, 1.2, -0.8, 0.3, 2.4, 1.0, -1.5, 0.6, 1.9, 3.1])
+    values = traitlets.List(
+        traitlets.Int(min=0, max=9), [7, 9, 2, 5, 6, 8, 3, 1, 4, 2], minlen=10, maxlen=10
+    ).tag(sync=True)
+    block = traitlets.Enum([1, 2, 3, 5, 10], 2).tag(sync=True)
+    lift = traitlets.Enum([0, 1, 3, 10, 100, 1000], 0).tag(sync=True)
+    rule = traitlets.Enum(["running", "forgetful", "raw"], "running").tag(sync=True)
+    step = traitlets.Int(1, min=0, max=10).tag(sync=True)
+
+
+class CostOfLength(Demo):
+    """Multiplications and memory of attention in four ways, as the text grows.
+
+    Traits: `length` from 16 to 65536; `width` of the model, a power of two from 64 to 4096; `heads`,
+    one from 1 to 32; `task`, whether the text is `read` at once or `written`; `counted`, `attention`
+    alone or the `layer` with its projections.
+    """
+
+    _esm = module(FOLDER / "cost_of_length.js")
+    _heights = traitlets.Tuple((56.0, 80.0)).tag(sync=True)
+    length = traitlets.Int(128, min=16, max=65536).tag(sync=True)
+    width = traitlets.Enum([64, 128, 256, 512, 1024, 2048, 4096], 512).tag(sync=True)
+    heads = traitlets.Enum([1, 2, 4, 8, 16, 32], 8).tag(sync=True)
+    task = traitlets.Enum(["read", "written"], "read").tag(sync=True)
+    counted = traitlets.Enum(["attention", "layer"], "attention").tag(sync=True)
