@@ -9,9 +9,70 @@ from pathlib import Path
 
 import traitlets
 
-from attnkit.demos import Demo, Reals, module
+from attnkit.demos import Demo, Reals, module, packed
 
 FOLDER = Path(__file__).parent
+SYMBOLS = "abcdefghijklmnopqrstuvwxyz012345"  # one for each token
+LONGEST = 18  # texts that the picture has room for
+
+
+class Trained(traitlets.TraitType):
+    """A trained attention-only `Decoder` with two layers of one head; its weights, packed."""
+
+    def validate(self, obj, value):
+        """A model, or weights that another demo has kept."""
+        if hasattr(value, "blocks") and all(block.heads == 1 for block in value.blocks):
+            value = packed(value)
+        if isinstance(value, dict) and self.fits(value):
+            return value
+        raise traitlets.TraitError(
+            f"{self.name} must be a trained Decoder of {len(SYMBOLS)} tokens and at least {LONGEST} "
+            f"places, with two layers of one head and no feed-forward networks; got "
+            f"{repr(value)[:60]}"
+        )
+
+    def fits(self, weights):
+        """Whether the page can run them."""
+        layers = {name.split(".")[1] for name in weights if name.startswith("blocks.")}
+        return (
+            layers == {"0", "1"}
+            and not any("feed_forward" in name for name in weights)
+            and weights["embed.weight"]["shape"][0] == len(SYMBOLS)
+            and weights["places.weight"]["shape"][0] >= LONGEST
+        )
+
+
+class Letters(traitlets.TraitType):
+    """A short text of the symbols that the tokens have."""
+
+    def validate(self, obj, value):
+        """Text, at least one symbol."""
+        if isinstance(value, str) and 1 <= len(value) <= LONGEST and set(value) <= set(SYMBOLS):
+            return value
+        raise traitlets.TraitError(
+            f"{self.name} must be 1 to {LONGEST} letters from a to z or digits from 0 to 5; "
+            f"got {value!r}"
+        )
+
+
+class InductionHead(Demo):
+    """A trained decoder that copies what repeats itself, and where its two heads look.
+
+    Traits: `text` that it has read; `place` that asks, counted from 0, or the last if there are
+    fewer; `heads` at work, `both`, only the one of the `first` or of the `second` layer, or `none`;
+    `decoder`, the trained model.
+    """
+
+    _esm = module(FOLDER / "induction_head.js")
+    _heights = traitlets.Tuple((56.0, 80.0)).tag(sync=True)
+    text = Letters("kqzmtbk").tag(sync=True)
+    place = traitlets.Int(LONGEST - 1, min=0, max=LONGEST - 1).tag(sync=True)
+    heads = traitlets.Enum(["both", "first", "second", "none"], "both").tag(sync=True)
+    decoder = Trained().tag(sync=True)
+
+    def __init__(self, *, decoder, **traits):
+        """The decoder is needed: the demo is its own forward pass."""
+        super().__init__(decoder=decoder, **traits)
 
 
 class SoftmaxInBlocks(Demo):
@@ -38,9 +99,9 @@ class SoftmaxInBlocks(Demo):
 class CostOfLength(Demo):
     """Multiplications and memory of attention in four ways, as the text grows.
 
-    Traits: `length` from 16 to 65536; `width` of the model, a power of two from 64 to 4096; `heads`,
-    one from 1 to 32; `task`, whether the text is `read` at once or `written`; `counted`, `attention`
-    alone or the `layer` with its projections.
+    Traits: `length` from 16 to 65536; `width` of the model, a power of two from 64 to 4096, and its
+    `heads`, one from 1 to 32; `task`, whether the text is `read` at once or `written`; `counted`,
+    `attention` alone or the `layer` with its projections.
     """
 
     _esm = module(FOLDER / "cost_of_length.js")
