@@ -9,11 +9,11 @@ from pathlib import Path
 
 import traitlets
 
-from attnkit.demos import Demo, Reals, module, packed
+from attnkit.demos import Demo, Reals, Wholes, module, packed
 
 FOLDER = Path(__file__).parent
 SYMBOLS = "abcdefghijklmnopqrstuvwxyz012345"  # one for each token
-LONGEST = 18  # texts that the picture has room for
+LONGEST = 14  # texts that the picture has room for
 
 
 class Trained(traitlets.TraitType):
@@ -26,9 +26,8 @@ class Trained(traitlets.TraitType):
         if isinstance(value, dict) and self.fits(value):
             return value
         raise traitlets.TraitError(
-            f"{self.name} must be a trained Decoder of {len(SYMBOLS)} tokens and at least {LONGEST} "
-            f"places, with two layers of one head and no feed-forward networks; got "
-            f"{repr(value)[:60]}"
+            f"{self.name} must be a trained Decoder of {len(SYMBOLS)} tokens, {LONGEST} places or "
+            f"more, and two layers of one head without feed-forward; got {repr(value)[:60]}"
         )
 
     def fits(self, weights):
@@ -87,9 +86,7 @@ class SoftmaxInBlocks(Demo):
     _esm = module(FOLDER / "softmax_in_blocks.js")
     _heights = traitlets.Tuple((56.0, 80.0)).tag(sync=True)
     scores = Reals((10,), -4, 4, [0.5, 1.2, -0.8, 0.3, 2.4, 1.0, -1.5, 0.6, 1.9, 3.1])
-    values = traitlets.List(
-        traitlets.Int(min=0, max=9), [7, 9, 2, 5, 6, 8, 3, 1, 4, 2], minlen=10, maxlen=10
-    ).tag(sync=True)
+    values = Wholes((10,), 0, 9, [7, 9, 2, 5, 6, 8, 3, 1, 4, 2])
     block = traitlets.Enum([1, 2, 3, 5, 10], 2).tag(sync=True)
     lift = traitlets.Enum([0, 1, 3, 10, 100, 1000], 0).tag(sync=True)
     rule = traitlets.Enum(["running", "forgetful", "raw"], "running").tag(sync=True)

@@ -5,7 +5,7 @@ import {
 } from "../kit.js";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz012345"; // a symbol for each token
-const LONGEST = 18;
+const LONGEST = 14;
 const LIKELIEST = 5; // so many next symbols are listed
 
 const WORDS = {
@@ -15,7 +15,7 @@ const WORDS = {
     "twice. Now it has read k q z m t b, and k again. What will it write next, and how can it " +
     "know? Say it, then let it write. Then switch one head off.",
   stage: "The text, and where each place looks in layer 1 (above) and layer 2 (below)",
-  typed: "1 to 18 letters, or digits up to 5",
+  typed: "1 to 14 letters, or digits up to 5",
   asks: "Place that asks",
   spoken: "place {place}, {symbol}",
   heads: "Heads at work",
@@ -39,7 +39,7 @@ const WORDS = {
   blind:
     "{symbol} stood at place {before}, and {wanted} followed. The head of layer 2 is off: nothing " +
     "looks there. The model says {next} (probability {probability}).",
-  copies: " In this text it says what followed before {right} of {count} times.",
+  copies: " At {right} of {count} such places of the text it says what followed.",
   table: ["Layer 1: weights", "Layer 2: weights"],
   head: "place",
   probabilities: "Probability of each next letter",
@@ -48,9 +48,10 @@ const WORDS = {
       "steps do it. The head of layer 1 looks at the place before. So each place now holds two " +
       "letters, its own and the one before it. The head of layer 2 looks for the place whose letter " +
       "before is the letter that asks, and reads what stands there.",
-    "Switch off either head and the copying ends. Without layer 1 no place knows what came before " +
-      "it, and layer 2 has nothing to match. Without layer 2 nobody looks. So it is with one head " +
-      "in each layer; where a layer has two, they may do the same work, and one can go.",
+    "Switch off either head and the copying falls apart. Without layer 1 no place knows what came " +
+      "before it: layer 2 still reads letters of the text, but has nothing to match, and is right " +
+      "now and then. Without layer 2 nobody looks. So it is with one head in each layer; where a " +
+      "layer has two, they may do the same work, and one can go.",
     "The strings were random, so no string can have been learned by heart: what was learned is to " +
       "look. In training all letters of a string differed. Type one twice, with different followers, " +
       "and the place that asks has two places to look at.",
@@ -111,7 +112,7 @@ export const behind = (text) =>
 // ---- the picture -------------------------------------------------------------------------
 
 const GAP = 15; // from the middle of the row to the ends of the arcs
-const HIGHEST = 118; // that arcs may reach
+const HIGHEST = 88; // that arcs may reach
 const FAINT = 0.03; // smaller weights are not drawn
 
 // From the place at x to one on its left, or a loop to itself; `up` is -1 above the row, 1 below.
@@ -124,19 +125,19 @@ function arc(x, y, to, up) {
 
 function build({ stage, side, change, state }) {
   const picture = plane({
-    label: WORDS.stage, width: 400, height: 300, margin: 14, x: [0.5, LONGEST + 1.5], y: [-1, 1],
+    label: WORDS.stage, width: 400, height: 240, margin: 14, x: [0.5, LONGEST + 1.5], y: [-1, 1],
   });
   const [left, middle] = picture.at([0.5, 0]);
   const back = svg("g", { "aria-hidden": "true" });
   const layers = WORDS.layers.map((_, layer) => {
-    const y = layer ? 292 : 16;
+    const y = layer ? 234 : 14;
     const name = svg("text", { class: "attn-tick attn-start", x: left, y });
     const arcs = svg("g");
     back.append(name, arcs);
     return { name, arcs: pool(arcs, () => svg("path", { class: "attn-arc" })) };
   });
   const letters = pool(back, () => {
-    const square = svg("rect", { class: "attn-key", x: -9, y: -11, width: 18, height: 22 });
+    const square = svg("rect", { class: "attn-key", x: -10.5, y: -11, width: 21, height: 22 });
     const letter = svg("text", { class: "attn-letter", y: 5 });
     return { node: svg("g", {}, square, letter), letter };
   });

@@ -70,7 +70,7 @@ const WORDS = {
     "Without the rescaling the blocks are measured from different maxima. As long as no later " +
       "block is larger, nobody notices. Lift the last block by 3, and the earlier ones count too much.",
     "Without subtracting a maximum it works too, on small scores. Lift the last block by 1000: its " +
-      "powers are infinite, and infinity by infinity is no number. The running maximum keeps every " +
+      "powers overflow to infinity, and infinity by infinity is no number. The running maximum keeps every " +
       "power at most 1.",
     "The size of the blocks does not matter, not even when the last one is shorter. It sets how " +
       "much must be held at once, and no part of the result.",

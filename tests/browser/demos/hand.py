@@ -1,4 +1,10 @@
-"""What a reader does with a demo, and what its tables say."""
+"""What a reader does with a demo, what its tables say, and the model that it runs."""
+
+import base64
+import json
+
+import numpy as np
+import torch
 
 
 def boxes(page):
@@ -66,3 +72,16 @@ def finger(page, handle, *way):
     for kind, points in [("touchStart", [{"x": x, "y": y}]), *moves, ("touchEnd", [])]:
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     assert page.evaluate("scrollY") == scrolled
+
+
+def carried(page, name):
+    """The weights that came with the page for a demo's trait of this name, as torch loads them."""
+    texts = page.locator('script[type="application/vnd.jupyter.widget-state+json"]')
+    states = json.loads(texts.first.text_content())["state"].values()
+    (packed,) = (one["state"][name] for one in states if name in one["state"])
+    return {
+        parameter: torch.tensor(
+            np.frombuffer(base64.b64decode(tensor["float16"]), "<f2").reshape(tensor["shape"])
+        )
+        for parameter, tensor in packed.items()
+    }
