@@ -63,7 +63,7 @@ class InductionHead(Demo):
     """
 
     _esm = module(FOLDER / "induction_head.js")
-    _heights = traitlets.Tuple((56.0, 80.0)).tag(sync=True)
+    _heights = traitlets.Tuple((49.0, 70.5)).tag(sync=True)
     text = Letters("kqzmtbk").tag(sync=True)
     place = traitlets.Int(LONGEST - 1, min=0, max=LONGEST - 1).tag(sync=True)
     heads = traitlets.Enum(["both", "first", "second", "none"], "both").tag(sync=True)
@@ -84,7 +84,7 @@ class SoftmaxInBlocks(Demo):
     """
 
     _esm = module(FOLDER / "softmax_in_blocks.js")
-    _heights = traitlets.Tuple((56.0, 80.0)).tag(sync=True)
+    _heights = traitlets.Tuple((54.0, 89.5)).tag(sync=True)
     scores = Reals((10,), -4, 4, [0.5, 1.2, -0.8, 0.3, 2.4, 1.0, -1.5, 0.6, 1.9, 3.1])
     values = Wholes((10,), 0, 9, [7, 9, 2, 5, 6, 8, 3, 1, 4, 2])
     block = traitlets.Enum([1, 2, 3, 5, 10], 2).tag(sync=True)
@@ -102,7 +102,7 @@ class CostOfLength(Demo):
     """
 
     _esm = module(FOLDER / "cost_of_length.js")
-    _heights = traitlets.Tuple((56.0, 80.0)).tag(sync=True)
+    _heights = traitlets.Tuple((54.5, 85.5)).tag(sync=True)
     length = traitlets.Int(128, min=16, max=65536).tag(sync=True)
     width = traitlets.Enum([64, 128, 256, 512, 1024, 2048, 4096], 512).tag(sync=True)
     heads = traitlets.Enum([1, 2, 4, 8, 16, 32], 8).tag(sync=True)

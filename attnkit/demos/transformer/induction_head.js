@@ -50,8 +50,9 @@ const WORDS = {
       "before is the letter that asks, and reads what stands there.",
     "Switch off either head and the copying falls apart. Without layer 1 no place knows what came " +
       "before it: layer 2 still reads letters of the text, but has nothing to match, and is right " +
-      "now and then. Without layer 2 nobody looks. So it is with one head in each layer; where a " +
-      "layer has two, they may do the same work, and one can go.",
+      "now and then. Without layer 2 nobody looks back for it, and mostly the model just says the " +
+      "letter before, which is what layer 1 has fetched. So it is with one head in each layer; " +
+      "where a layer has two, they may do the same work, and one can go.",
     "The strings were random, so no string can have been learned by heart: what was learned is to " +
       "look. In training all letters of a string differed. Type one twice, with different followers, " +
       "and the place that asks has two places to look at.",
