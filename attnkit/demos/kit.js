@@ -418,7 +418,10 @@ export function mount({ model, el }, { words, traits, another, build }) {
   const status = html("p", { class: "attn-status", role: "status" });
   const reset = html("button", { type: "button" }, said.reset);
   const again = html("button", { type: "button" }, said.again);
-  const sheet = html("div", { class: "attn-sheet" });
+  // The keyboard reaches the tables, since they may have to be scrolled.
+  const sheet = html("div", {
+    class: "attn-sheet", role: "group", "aria-label": said.numbers, tabindex: 0,
+  });
   const numbers = html("details", {}, html("summary", {}, said.numbers), sheet);
   const answer = html("details", {}, html("summary", {}, said.answer));
   answer.append(...said.answers.map((paragraph) => html("p", {}, paragraph)));
