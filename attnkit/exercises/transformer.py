@@ -7,6 +7,7 @@ import numpy as np
 from attnkit import transformer as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
 from attnkit.multi_head_attention import multi_head_attention
+from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax as _softmax
 
 # --------------------------------------------------------------------------- 10.1
@@ -1213,6 +1214,10 @@ def _cached_places_in_another_order(answer, arguments):
     "(..., T, Dv), keys (..., N + T, Dk), values (..., N + T, Dv))",
     not_allowed=("torch.nn.functional.scaled_dot_product_attention",),
     groups={"one new place": 3, "several new places": 2},
+    equivalent_mutants={
+        "np.ones((new, old_and_new), dtype=np.bool)  ->  np.ones((new, old_and_new))": "the given "
+        "function takes any number but zero for True",
+    },
     given='''\
 def masked_softmax(scores, mask):
     """Weights that add to one over the items that may be seen, True (exercise 9.1)."""
@@ -1239,7 +1244,7 @@ def masked_softmax(scores, mask):
     ),
 )
 def attend_with_cache(q, k, v, keys=None, values=None):
-    r"""Causal attention of the new places, with the keys and values of the old ones kept in a cache.
+    r"""Causal attention of new places, with the keys and values of the old ones kept in a cache.
 
     A model that writes one word after the other needs the keys and values of all words so far, and
     those of the old words never change. So they are kept: `keys` and `values` hold $N$ places.
@@ -1247,7 +1252,9 @@ def attend_with_cache(q, k, v, keys=None, values=None):
     one. Append `k` to `keys` and `v` to `values`, and let new place $t$ (from 1) see the $N$ old
     places and the new ones up to itself:
 
-    $$o_t = \sum_{n=1}^{N + t} \mathrm{softmax}_n\!\left(\frac{q_t^\top k_n}{\sqrt{D_k}}\right) v_n$$
+    $$o_t = \sum_{n=1}^{N + t} \alpha_{tn} v_n, \qquad
+    \alpha_t = \mathrm{softmax}\!\left(\frac{q_t^\top k_1}{\sqrt{D_k}}, \dots,
+    \frac{q_t^\top k_{N + t}}{\sqrt{D_k}}\right)$$
 
     Return the tuple `(read, keys, values)` with the appended keys and values, the old ones first.
     In a loop, with `t` from 0:
@@ -1356,9 +1363,6 @@ def _(rng):
     return in_single_precision(_places(rng, T=3, N=4, Dk=5, Dv=6))
 
 
-_append = "First append, then attend: "
-
-
 def _joined(old, new, axis=-2):
     return new if old is None else np.concatenate([old, new], axis=axis)
 
@@ -1367,22 +1371,13 @@ def _attended(q, k, v, mask=None, scale=None):
     """What ``q`` reads; without a mask of its own the triangle that ends in the last corner."""
     if mask is None:
         mask = np.tril(np.ones((q.shape[-2], k.shape[-2]), bool), k=k.shape[-2] - q.shape[-2])
-    scores = np.where(mask, q @ k.mT / (k.shape[-1] ** 0.5 if scale is None else scale), -np.inf)
-    return _softmax_of_infinities(scores) @ v
-
-
-def _softmax_of_infinities(scores):
-    """As the given function: a row in which nothing is visible gets zeros."""
-    top = scores.max(axis=-1, keepdims=True)
-    exponentials = np.exp(scores - np.where(np.isfinite(top), top, 0))
-    total = exponentials.sum(axis=-1, keepdims=True)
-    return exponentials / np.where(total > 0, total, 1)
+    return masked_softmax(q @ k.mT / (k.shape[-1] ** 0.5 if scale is None else scale), mask) @ v
 
 
 @attend_with_cache.misconception(
     "attends to the new places only",
-    hint="The cache you return is right, but the query does not look into it: " + "append first, "
-    "then attend to everything that is there.",
+    hint="The cache you return is right, but the query does not look into it: append first, then "
+    "attend to everything that is there.",
 )
 def _(q, k, v, keys=None, values=None):
     return _attended(q, k, v), _joined(keys, k), _joined(values, v)
@@ -1409,12 +1404,13 @@ def _(q, k, v, keys=None, values=None):
 
 @attend_with_cache.misconception(
     "attends to the cache before the new places are in it",
-    hint="A place sees itself, too. " + _append + "else the first word of all sees nothing.",
+    hint="A place sees itself, too. First append, then attend: else the first word of all sees "
+    "nothing.",
 )
 def _(q, k, v, keys=None, values=None):
     read = np.zeros(np.broadcast_shapes((*q.shape[:-1], 1), (*v.shape[:-2], 1, v.shape[-1])))
     if keys is not None:
-        read = read + _attended(q, keys, values, mask=True)
+        read = read + _attended(q, keys, values, np.ones((q.shape[-2], keys.shape[-2]), bool))
     return read.astype(q.dtype), _joined(keys, k), _joined(values, v)
 
 
@@ -1572,11 +1568,8 @@ def _(q, k, v, keys=None, values=None):
     batch = q.shape[:-2]
     wide = [A.expand(*batch, *A.shape[-2:]).reshape(1, -1, *A.shape[-2:]) for A in (q, k, v)]
     bias = causal_lower_right(q.shape[-2], k.shape[-2])
-    return (
-        scaled_dot_product_attention(*wide, attn_mask=bias).reshape(*batch, -1, v.shape[-1]),
-        k,
-        v,
-    )
+    read = scaled_dot_product_attention(*wide, attn_mask=bias)
+    return read.reshape(*batch, -1, v.shape[-1]), k, v
 
 
 @attend_with_cache.right_answer("place by place, without a mask")
@@ -1624,9 +1617,9 @@ def _as_one_place(answer, arguments):
     points=4,
     minutes=25,
     difficulty=2,
-    contract="Q (..., N, Dk), K (..., N, Dk), V (..., N, Dv) -> reads (..., N, Dv); read n sees the "
-    "places up to n",
-    equivalent_mutants={},
+    contract="Q (..., N, Dk), K (..., N, Dk), V (..., N, Dv) -> reads (..., N, Dv); read n sees "
+    "the places up to n",
+    equivalent_mutants={"1  ->  2": "where all weights vanish, zeros are divided by it"},
     laws=[
         laws.causal("Q", "K", "V", axis=-2, output_axis=-2),
         laws.batch_independent("Q", "K", "V", rank=2),
@@ -1783,7 +1776,7 @@ def _as_it_is(X):
 
 
 def _softmax_of_rows(weights):
-    return _softmax(np.where(np.tri(len(weights.mT), dtype=bool), weights, -np.inf))
+    return masked_softmax(weights, np.tri(weights.shape[-1], dtype=bool))
 
 
 def _all_of_it(weights):
@@ -2039,9 +2032,8 @@ def head_scores(weights, period):
 
 def _looks(rng, h, N, period, batch=(), causal=True):
     scores = 2 * rng.normal(size=(*batch, h, N, N))
-    if causal:
-        scores = np.where(np.tri(N, dtype=bool), scores, -np.inf)
-    return {"weights": _softmax(scores), "period": period}
+    mask = _causal(N) if causal else np.ones((N, N), bool)
+    return {"weights": masked_softmax(scores, mask), "period": period}
 
 
 @head_scores.case("two heads, a string of four repeated once")
@@ -2281,8 +2273,8 @@ circuit_in_words = Question(
     title="Why copying takes two layers",
     points=4,
     prompt=r"""A model with two layers of one attention head each has learned to continue a repeated
-random string: after A B C D A B it writes C. A model with one layer has not learned it, however
-long it was trained. In five to seven sentences: say what the head of the first layer and what the
+random string: after A B C D A B it writes C. A model with one layer, trained in the same way, has
+not learned it. In five to seven sentences: say what the head of the first layer and what the
 head of the second layer do when the second B is read, and what the one hands to the other along
 which path; say why one layer cannot do the same; describe an experiment on the *trained* model that
 shows that it needs both heads, and say what you would conclude if, in a model with *two* heads in
@@ -2299,8 +2291,8 @@ fresh strings; then the same with the other head; each alone should end the copy
 with two heads in each layer no single head is missed, the conclusion is not that heads are useless:
 two heads of a layer may do the same work, and I would take away both of a layer together before I
 conclude anything.""",
-    scheme="""- 1 point: previous-token head in the first layer, matching head in the second, with the
-  right place (behind the last occurrence).
+    scheme="""- 1 point: previous-token head in the first layer, matching head in the second, with
+  the right place (behind the last occurrence).
 - 1 point: what is handed over stands on the residual path and becomes the second head's key.
 - 1 point: one layer has no key that knows what came before (places alone do not help when the
   length changes).
