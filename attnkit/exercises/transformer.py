@@ -1601,11 +1601,17 @@ def _(q, k, v, keys=None, values=None):
 # --------------------------------------------------------------------------- 10.4
 
 
+def _inside_hull(answer, arguments):
+    """Zeros, the read where all weights vanish, may lie outside."""
+    if np.min(arguments["Q"]) < -100:
+        return None
+    V, read = arguments["V"], answer(**arguments)
+    return np.clip(read, V.min(-2, keepdims=True), V.max(-2, keepdims=True)), read
+
+
 def _as_one_place(answer, arguments):
     """One place reads itself, whatever its query and its key say."""
     first = {name: arguments[name][..., :1, :].copy() for name in ("Q", "K", "V")}
-    if np.min(first["Q"]) < -100:
-        return None
     return answer(**first), first["V"]
 
 
@@ -1623,7 +1629,7 @@ def _as_one_place(answer, arguments):
     laws=[
         laws.causal("Q", "K", "V", axis=-2, output_axis=-2),
         laws.batch_independent("Q", "K", "V", rank=2),
-        laws.read_inside_hull("V", axis=-2),
+        laws.agrees("a read never leaves the hull of the values", _inside_hull),
         laws.agrees("a place that is alone reads itself", _as_one_place),
     ],
     hints=(
