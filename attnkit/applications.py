@@ -190,29 +190,22 @@ def adversarial_weights(weights, H, w, tolerance=0.05):
     xp = array_namespace(weights)
     N = weights.shape[-1]
     p = prediction(weights, H, w)[..., None, None]
-    low, high = _logit(p - tolerance), _logit(p + tolerance)
     logits = H @ w  # (..., N), of each token alone
     start, step = logits[..., None, :], logits[..., :, None] - logits[..., None, :]
-    bound = xp.where(step > 0, high, low)
-    share = xp.clip((bound - start) / xp.where(step == 0, 1, step), 0, 1)  # (..., N, N)
-    share = xp.where(step == 0, 1, share)[..., None]
+    eps = xp.finfo(weights.dtype).eps
+    bound = xp.clip(xp.where(step > 0, p + tolerance, p - tolerance), eps, 1 - eps)
+    bound = xp.log(bound / (1 - bound))  # of the logit
+    share = (bound - start) / xp.where(step == 0, 1, step)
+    share = xp.clip(share, 0, 1)[..., None]  # (..., N, N, 1)
     identity = xp.eye(N, dtype=weights.dtype)
     pairs = share * identity[:, None, :] + (1 - share) * identity  # (..., N, N, N), to and from
     change = xp.abs(prediction(pairs, H[..., None, None, :, :], w) - p)
     apart = jensen_shannon(weights[..., None, None, :], pairs)
-    apart = xp.where(change <= tolerance * (1 + 1e-9), apart, -1)  # a bound is met up to rounding
+    met = change <= tolerance * (1 + eps**0.5)  # those at a bound meet it up to rounding
+    apart = xp.where(met, apart, -1)
     best = xp.argmax(xp.reshape(apart, (*apart.shape[:-2], -1)), axis=-1)[..., None, None]
     pairs = xp.reshape(pairs, (*pairs.shape[:-3], -1, N))
     return xp.take_along_axis(pairs, best, axis=-2)[..., 0, :]
-
-
-def _logit(p):
-    """The inverse of the sigmoid, infinite from 0 downwards and from 1 upwards."""
-    xp = array_namespace(p)
-    inside = (p > 0) & (p < 1)
-    known = xp.where(inside, p, 0.5)
-    beyond = xp.where(p > 0, xp.full_like(p, xp.inf), -xp.inf)
-    return xp.where(inside, xp.log(known) - xp.log1p(-known), beyond)
 
 
 # --------------------------------------------------------------------------- weight, contribution

@@ -228,6 +228,12 @@ def test_adversarial_weights_of_a_batch_are_those_of_its_members(tensors):
         close(many[index], ap.adversarial_weights(weights[index], H[index], w))
 
 
+def test_adversarial_weights_in_single_precision_are_the_same(tensors):
+    weights, H, w = distributions(tensors, BATCH, N), tensors(BATCH, N, D), tensors(D)
+    singles = ap.adversarial_weights(weights.float(), H.float(), w.float())
+    np.testing.assert_allclose(singles, ap.adversarial_weights(weights, H, w), atol=1e-4)
+
+
 def test_a_prediction_at_its_limit_lets_the_weights_go_anywhere():
     """Beyond a probability of 1 there is no bound: the furthest token takes all."""
     weights, H, w = np.array([0.9, 0.1, 0.0]), np.array([[60.0], [50.0], [40.0]]), np.ones(1)
