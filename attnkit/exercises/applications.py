@@ -10,7 +10,7 @@ from attnkit.applications import (
     prediction,
     with_class_token,
 )
-from attnkit.checking import exercise, in_single_precision, laws
+from attnkit.checking import Question, exercise, in_single_precision, laws
 from attnkit.self_attention import masked_softmax
 
 # --------------------------------------------------------------------------- 11.1
@@ -1271,3 +1271,451 @@ def _(images, size, W_e, token, positions, upstream):
     Z[:, 0] = token
     Z[:, 1:] = x @ W_e.T
     return Z + positions, upstream.sum(axis=0)[0]
+
+
+# --------------------------------------------------------------------------- 11.3
+
+
+def _items_change_places(answer, arguments):
+    weights = arguments["weights"]
+    order = np.roll(np.arange(weights.shape[-1]), 1)
+    moved = answer(weights=weights[..., order, :][..., order].copy())
+    return moved, answer(**arguments)[..., order, :][..., order]
+
+
+def _a_layer_that_looks_at_itself(answer, arguments):
+    weights = arguments["weights"]
+    itself = np.broadcast_to(np.eye(weights.shape[-1], dtype=weights.dtype), weights[:1].shape)
+    return answer(weights=np.concatenate([weights, itself])), answer(**arguments)
+
+
+@exercise(
+    reference=reference.rollout,
+    number="11.3",
+    title="Roll attention out",
+    section=("applications-rollout", "Through several layers: rollout"),
+    points=5,
+    minutes=20,
+    difficulty=2,
+    contract="weights (L, ..., h, N, N), layers first, then batch axes, then heads -> shares "
+    "(..., N, N), a row for each output",
+    groups={"rows that add to one": 3, "tokens that see nothing": 1, "batches": 1},
+    equivalent_mutants={
+        "1  ->  2": "the last two axes are equally long",
+        "np.eye(weights.shape[-1], dtype=weights.dtype)  ->  np.eye(weights.shape[-1])": "in "
+        "double precision nothing is lost",
+    },
+    laws=[
+        laws.sums_to(1, along=lambda arguments: -1),
+        laws.not_negative(),
+        laws.items_permuted("weights", axis=-3),
+        laws.agrees("reordering the tokens reorders rows and columns", _items_change_places),
+        laws.agrees(
+            "a layer in which every token sees itself changes nothing",
+            _a_layer_that_looks_at_itself,
+        ),
+    ],
+    hints=(
+        "Take two layers and one head. Output m of layer 2 is made of which outputs of layer 1? "
+        "And each of these of which inputs? In which order do the two matrices stand?",
+        "For each layer: mean over the heads, plus the identity, each row divided by its sum. Then "
+        "start with the matrix of the first layer and multiply every later one from the left.",
+        "`mixed = weights.mean(axis=-3) + np.eye(N)`, `mixed /= mixed.sum(axis=-1, "
+        "keepdims=True)`, `arrived = mixed[0]`, and for each later layer `arrived = layer @ "
+        "arrived`.",
+    ),
+)
+def rollout(weights):
+    r"""How much of each input has arrived at each output of a stack of attention layers.
+
+    `weights[l, i]` are the attention weights $A^{(l, i)}$ of head $i$ in layer $l$, a row for each
+    query, the first layer first. Rollout takes a layer for a mixture: half of a token goes on as it
+    is, along the residual path, half is replaced by what the heads read on average. In matrices,
+
+    $$\hat A^{(l)} = \mathrm{rows}\Big(I + \frac1h \sum_{i} A^{(l, i)}\Big), \qquad
+    R = \hat A^{(L)} \cdots \hat A^{(2)}\, \hat A^{(1)}$$
+
+    where $\mathrm{rows}$ divides each row by its own sum. That sum is 2, unless the token sees
+    nothing in this layer: then its rows of weights are all zeros, and it stays as it is.
+    Entry $R_{mn}$ is the share of input $n$ in output $m$. In a loop, for one sequence:
+
+    ```python
+    for layer in weights:
+        for m in range(N):
+            row = [sum(head[m, n] for head in layer) / h + (m == n) for n in range(N)]
+            mixed[m] = [share / sum(row) for share in row]
+        for m in range(N):
+            for n in range(N):
+                after[m, n] = sum(mixed[m, k] * before[k, n] for k in range(N))
+        before = after.copy()
+    ```
+
+    where `before` starts as the identity. There may be batch axes between the layers and the heads:
+    `(L, B, h, N, N)` gives `(B, N, N)`.
+    """
+
+
+def _stack(rng, L, h, N, batch=(), scale=1.5):
+    return {
+        "weights": masked_softmax(
+            scale * rng.normal(size=(L, *batch, h, N, N)), np.ones((N, N), dtype=bool)
+        )
+    }
+
+
+@rollout.case("three layers of two heads", group="rows that add to one")
+def _(rng):
+    return _stack(rng, L=3, h=2, N=5)
+
+
+@rollout.case("two layers, made by hand", group="rows that add to one")
+def _(rng):
+    first, second = np.eye(3), np.eye(3)
+    first[1] = [1, 0, 0]  # the first token goes to the second
+    second[2] = [0, 1, 0]  # and from there to the third
+    return {"weights": np.stack([first, second])[:, None]}
+
+
+@rollout.case("as many layers and heads as tokens", group="rows that add to one")
+def _(rng):
+    return _stack(rng, L=4, h=4, N=4)
+
+
+@rollout.case("causal weights", group="rows that add to one")
+def _(rng):
+    scores = rng.normal(size=(3, 4, 5, 5))
+    return {"weights": masked_softmax(scores, np.tri(5, dtype=bool))}
+
+
+@rollout.case("one layer", group="rows that add to one")
+def _(rng):
+    return _stack(rng, L=1, h=3, N=4)
+
+
+@rollout.case("one head", group="rows that add to one")
+def _(rng):
+    return _stack(rng, L=4, h=1, N=3)
+
+
+@rollout.case("one token", group="rows that add to one")
+def _(rng):
+    return _stack(rng, L=3, h=2, N=1)
+
+
+@rollout.case("forty layers", group="rows that add to one")
+def _(rng):
+    return _stack(rng, L=40, h=2, N=3, scale=6.0)
+
+
+@rollout.case("single precision", group="rows that add to one")
+def _(rng):
+    return in_single_precision(_stack(rng, L=3, h=2, N=5))
+
+
+@rollout.case("rows of memory that are not contiguous", group="rows that add to one")
+def _(rng):
+    return {"weights": np.asfortranarray(_stack(rng, L=3, h=2, N=5)["weights"])}
+
+
+@rollout.case("a token that sees nothing in one layer", group="tokens that see nothing")
+def _(rng):
+    weights = _stack(rng, L=3, h=2, N=5)["weights"]
+    weights[1, :, 3] = 0
+    return {"weights": weights}
+
+
+@rollout.case("causal, padded at the start", group="tokens that see nothing")
+def _(rng):
+    mask = np.tri(5, dtype=bool) & (np.arange(5) > 1)
+    return {"weights": masked_softmax(rng.normal(size=(2, 3, 5, 5)), mask)}
+
+
+@rollout.case("a batch", group="batches")
+def _(rng):
+    return _stack(rng, L=3, h=4, N=5, batch=(2,))
+
+
+@rollout.case("a batch as large as everything else", group="batches")
+def _(rng):
+    return _stack(rng, L=3, h=3, N=3, batch=(3,))
+
+
+@rollout.case("two batch axes", group="batches")
+def _(rng):
+    return _stack(rng, L=2, h=4, N=5, batch=(3, 2))
+
+
+def _rows(mixed):
+    return mixed / mixed.sum(axis=-1, keepdims=True)
+
+
+def _mixed(weights):
+    """Each layer as rollout takes it, before the product."""
+    return _rows(weights.mean(axis=-3) + np.eye(weights.shape[-1], dtype=weights.dtype))
+
+
+def _product(layers):
+    """Later layers on the left."""
+    arrived = layers[0]
+    for layer in layers[1:]:
+        arrived = layer @ arrived
+    return arrived
+
+
+@rollout.misconception(
+    "multiplies the layers in reverse order",
+    hint="The last layer asks first: its rows mix outputs of the layer before. So it stands on the "
+    "left, and the first layer, which touches the inputs, on the right.",
+)
+def _(weights):
+    return _product(_mixed(weights)[::-1])
+
+
+@rollout.misconception(
+    "leaves out the identity",
+    hint="Beside the heads each token goes on along the residual path. Add the identity to the "
+    "mean of the heads before you divide.",
+)
+def _(weights):
+    return _product(weights.mean(axis=-3))
+
+
+@rollout.misconception(
+    "adds the identity and does not renormalise",
+    hint="With the identity each row adds to 2, so that L layers make it 2 to the power L. Divide "
+    "each row by its sum.",
+)
+def _(weights):
+    return _product(weights.mean(axis=-3) + np.eye(weights.shape[-1], dtype=weights.dtype))
+
+
+@rollout.misconception(
+    "divides by two instead of by the sum of the row",
+    hint="A token that sees nothing has only the identity in its row: the sum is 1, not 2. Divided "
+    "by 2, half of it would get lost.",
+)
+def _(weights):
+    return _product((weights.mean(axis=-3) + np.eye(weights.shape[-1], dtype=weights.dtype)) / 2)
+
+
+@rollout.misconception(
+    "renormalises once, at the end",
+    hint="Right as long as all rows have the same sum. Where a token sees nothing they have not: "
+    "divide in each layer, before the product.",
+)
+def _(weights):
+    mixed = weights.mean(axis=-3) + np.eye(weights.shape[-1], dtype=weights.dtype)
+    return _rows(_product(mixed))
+
+
+@rollout.misconception(
+    "multiplies head by head and averages at the end",
+    hint="Head 1 of a later layer reads what all heads of the layer before wrote together. So "
+    "average the heads in each layer, before the product.",
+)
+def _(weights):
+    heads = _rows(weights + np.eye(weights.shape[-1], dtype=weights.dtype))
+    return _product(heads).mean(axis=-3)
+
+
+@rollout.misconception(
+    "returns columns for rows",
+    hint="Row m should say what output m is made of, and add to one. You return the transpose.",
+)
+def _(weights):
+    return _product(_mixed(weights)).swapaxes(-1, -2)
+
+
+@rollout.misconception(
+    "normalises the columns",
+    hint="A row says what one output is made of; its shares add to one. Sum over the last axis.",
+)
+def _(weights):
+    mixed = weights.mean(axis=-3) + np.eye(weights.shape[-1], dtype=weights.dtype)
+    return _product(mixed / mixed.sum(axis=-2, keepdims=True))
+
+
+@rollout.misconception(
+    "adds the identity once, after the product",
+    hint="Every layer has its own residual path. Add the identity in each layer, before the "
+    "product.",
+)
+def _(weights):
+    arrived = _product(weights.mean(axis=-3))
+    return _rows(arrived + np.eye(weights.shape[-1], dtype=weights.dtype))
+
+
+@rollout.misconception(
+    "multiplies entry by entry",
+    hint="A path from n to m goes through *any* token in between: sum over it. That is the matrix "
+    "product, not the product of entries.",
+)
+def _(weights):
+    return _rows(_mixed(weights).prod(axis=0))
+
+
+@rollout.misconception(
+    "averages the layers",
+    hint="Layers come one after another, so their mixtures are multiplied. A mean would put them "
+    "side by side.",
+)
+def _(weights):
+    return _mixed(weights).mean(axis=0)
+
+
+@rollout.misconception(
+    "looks at the last layer only",
+    hint="The last layer mixes what the layers before have mixed already. Follow it down to the "
+    "inputs.",
+)
+def _(weights):
+    return _mixed(weights)[-1]
+
+
+@rollout.misconception(
+    "looks at the first layer only",
+    hint="The later layers mix on. Multiply each of them from the left.",
+)
+def _(weights):
+    return _mixed(weights)[0]
+
+
+@rollout.misconception(
+    "takes the largest of the heads instead of the mean",
+    hint="That is another rollout, which follows the strongest head. Here the mean is asked for.",
+)
+def _(weights):
+    return _product(_rows(weights.max(axis=-3) + np.eye(weights.shape[-1], dtype=weights.dtype)))
+
+
+@rollout.misconception(
+    "weighs the residual path like one more head",
+    hint="You add the heads up. The identity counts as much as all heads together, not as one of "
+    "h + 1: take the mean of the heads.",
+)
+def _(weights):
+    h = weights.shape[-3]
+    return _product(
+        _rows(h * weights.mean(axis=-3) + np.eye(weights.shape[-1]) * weights.dtype.type(1))
+    )
+
+
+@rollout.misconception(
+    "returns the row of the first token only",
+    hint="In a model with a class token in front, that row is the one people draw. Here all rows "
+    "are asked for.",
+)
+def _(weights):
+    return _product(_mixed(weights))[..., 0, :]
+
+
+@rollout.misconception(
+    "starts from the identity and adds each product to it",
+    hint="The residual path is in each layer's matrix already, as the identity. Multiply on; add "
+    "nothing afterwards.",
+)
+def _(weights):
+    arrived = np.eye(weights.shape[-1], dtype=weights.dtype)
+    for layer in _mixed(weights):
+        arrived = arrived + layer @ arrived
+    return _rows(arrived)
+
+
+@rollout.misconception(
+    "takes the axis behind the layers for the heads",
+    hint="With a batch, its axes stand between layers and heads. Count from the end: the heads are "
+    "axis -3.",
+)
+def _(weights):
+    return _product(_rows(weights.mean(axis=1) + np.eye(weights.shape[-1], dtype=weights.dtype)))
+
+
+@rollout.right_answer("in loops, as the text has it")
+def _(weights):
+    L, *batch, h, N, _ = weights.shape
+    R = np.empty((*batch, N, N), weights.dtype)
+    for index in np.ndindex(*batch):
+        before = np.eye(N, dtype=weights.dtype)
+        for layer in range(L):
+            heads = weights[(layer, *index)]
+            after = np.zeros_like(before)
+            for m in range(N):
+                row = [sum(heads[i, m, n] for i in range(h)) / h + (m == n) for n in range(N)]
+                for k in range(N):
+                    after[m] += row[k] / sum(row) * before[k]
+            before = after
+        R[index] = before
+    return R
+
+
+@rollout.right_answer("the last layer first, each earlier one from the right")
+def _(weights):
+    h, N = weights.shape[-3:-1]
+    eye = np.eye(N, dtype=weights.dtype)
+    arrived = eye
+    for heads in weights[::-1]:
+        mixed = np.einsum("...hmn->...mn", heads) / h + eye
+        arrived = arrived @ (mixed / np.einsum("...mn->...m", mixed)[..., None])
+    return arrived
+
+
+@rollout.right_answer("each input sent through the layers, as a chain of vectors")
+def _(weights):
+    heads = weights.mean(axis=-3)
+    N = weights.shape[-1]
+    total = 1 + heads.sum(axis=-1)
+    inputs = []
+    for n in range(N):
+        share = np.broadcast_to(np.eye(N, dtype=weights.dtype)[n], total.shape[1:])
+        for A, t in zip(heads, total, strict=True):
+            share = (share + (A @ share[..., None])[..., 0]) / t
+        inputs.append(share)
+    return np.stack(inputs, axis=-1)
+
+
+@rollout.right_answer("torch and functools.reduce")
+def _(weights):
+    from functools import reduce
+
+    import torch
+
+    weights = torch.tensor(weights)
+    mixed = weights.mean(-3) + torch.eye(weights.shape[-1], dtype=weights.dtype)
+    return reduce(lambda below, layer: layer @ below, torch.nn.functional.normalize(mixed, 1, -1))
+
+
+# --------------------------------------------------------------------------- written
+
+heat_map_in_words = Question(
+    name="heat_map_in_words",
+    title="A heat map in a report",
+    points=5,
+    prompt=r"""A bank writes to a customer: "Our model refused your loan. The words it paid most
+attention to are marked in your letter; they are the reasons." The picture shows the attention
+weights of the last layer, averaged over the heads, of a model with a recurrent encoder below the
+attention. In five to seven sentences: why do these weights not show what the customer asks? Name
+*one* reason that lies in the states below the attention, *one* that lies in the values, and *one*
+that lies in the layers; say which test of this chapter you would run on this model, and what result
+would speak *for* the picture; and say what nobody should conclude if the test fails.""",
+    answer=r"""A recurrent encoder has mixed the words before attention sees them: the state at the
+place of a word also holds its neighbours, so a weight on this place is no weight on this word. The
+weight is also not yet the contribution: what reaches the output is weight times value, and a large
+weight on a short value, as on a full stop, brings in little. And the last layer reads the outputs
+of the layers below, which are mixtures already; to get back to words one would have to follow all
+layers, and rollout, which does this, still takes every value for equally important and knows
+nothing of the classifier. I would put other weights into the trained model and leave the rest
+alone: reordered ones, equal ones, and the furthest that leave the prediction where it was. If the
+decision changed under almost all of them, it would depend on these weights, which speaks for the
+picture; to show more, one would take the marked words out of the letter and ask the model again.
+If the test fails, that is, if quite different weights give the same decision, it follows that
+*these* weights are not the one explanation, as others would have done; it does not follow that the
+model is wrong, nor that attention never explains anything: the same test comes out differently for
+a model whose states have not been mixed.""",
+    scheme="""- 1 point: states below attention are mixed, a place is not a word.
+- 1 point: weight times value contributes; a large weight on a short value does little.
+- 1 point: layers (or heads averaged): the last layer reads mixtures; weights must be followed down.
+- 1 point: a fitting test (permuted, uniform, adversarial weights, or removing the words) and the
+  result that would support the picture.
+- 1 point: a failed test does not show that the model is wrong or attention is never an
+  explanation; it concerns this model and these weights.""",
+)
