@@ -20,6 +20,7 @@ CHAPTERS = (
     "pointer_network",
     "self_attention",
     "transformer",
+    "applications",
 )
 
 
