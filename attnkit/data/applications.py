@@ -2,13 +2,11 @@
 
 import numpy as np
 
+from attnkit.data.structured_attention import FILLERS
+
 GOOD = ("superb", "lovely", "clever", "moving")
 BAD = ("awful", "boring", "clumsy", "noisy")
-OTHERS = tuple(
-    "the a of and with in its this that was is had music plot cast scene story actor light sound "
-    "ending camera dialogue costume first last then later again still quite rather".split()
-)
-VOCABULARY = (*GOOD, *BAD, *OTHERS)
+VOCABULARY = (*GOOD, *BAD, *FILLERS)
 N_WORDS = 20
 
 

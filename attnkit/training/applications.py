@@ -43,15 +43,15 @@ class Reader(nn.Module):
         return self.logit(states, self.weigh(states) if weights is None else weights)
 
     def importance(self, words):
-        """Gradient times input: how the probability of good follows each word ``(B, N)``.
+        """Gradient times input: how the score for good answers to each word ``(B, N)``.
 
         The weights are held fixed, as in Jain and Wallace (2019): the question is what the states
         do, and the weights shall not answer for themselves.
         """
         embedded = self.embed(words).detach().requires_grad_()
         states = self.states(embedded)
-        p = torch.sigmoid(self.logit(states, self.weigh(states).detach()))
-        (gradient,) = torch.autograd.grad(p.sum(), embedded)
+        score = self.logit(states, self.weigh(states).detach())
+        (gradient,) = torch.autograd.grad(score.sum(), embedded)
         return (gradient * embedded).sum(-1).abs().detach()
 
 
