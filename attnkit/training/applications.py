@@ -25,7 +25,7 @@ class Reader(nn.Module):
         self.of_query = nn.Linear(size, size, bias=False)
         self.of_key = nn.Linear(size, size, bias=False)
         self.v = nn.Linear(size, 1, bias=False)
-        self.classify = nn.Linear(size, 1)
+        self.classify = nn.Linear(size, 1, bias=False)
 
     def weigh(self, states):
         """The model's own weights of the words."""
