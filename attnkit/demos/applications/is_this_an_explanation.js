@@ -14,7 +14,7 @@ const WORDS = {
     "of its words by attention. Change the weights: does the answer change? In which of the models, " +
     "and by which weights? Say it, then choose weights or drag them.",
   stage: "The answer, and for each word its weight, its value and its contribution",
-  encoder: "A word's state comes from",
+  encoder: "A word’s state comes from",
   encoders: { recurrent: "a recurrent encoder (BiGRU)", per_word: "its word alone (MLP)" },
   kind: "Weights",
   kinds: {
@@ -37,23 +37,43 @@ const WORDS = {
     "right. Green bars: contributions, weight times value. Long green line: their sum. It is the " +
     "answer, at the top as a probability (large diamond); dashed: by attention’s own weights; " +
     "grey: by 100 shuffles of them.",
-  own: "With attention’s own weights the {encoder} model says {answer} ({p}). “{word}” contributes most.",
-  same: "With {kind} weights the {encoder} model still says {answer}: {p}, and {own} with its own.",
-  turned: "With {kind} weights the {encoder} model turns to {answer}: {p}, and {own} with its own.",
+  own: "The {encoder} model says {answer}: {p}. The largest contribution is that of “{word}”.",
+  same: "With {weights} the {encoder} model still says {answer}: {p}, by its own {own}.",
+  turned: "With {weights} the {encoder} model turns to {answer}: {p}, by its own {own}.",
+  weights: {
+    equal: "equal weights",
+    shuffled: "shuffled weights",
+    adversary: "adversarial weights",
+    yours: "your weights",
+  },
   models: { recurrent: "recurrent", per_word: "per-word" },
   readings: {
-    caption: "Both models on this text",
-    own: "good, by its own weights",
-    now: "good, by these weights",
-    distance: "distance of the weights (JSD)",
-    median: "median change by shuffling",
-    turned: "shuffles that turn the answer",
+    caption: "How probably good is the text?",
+    own: "by its own weights",
+    now: "by these weights",
+    distance: "distance of both (JSD)",
+    median: "shuffled: median change",
+    turned: "shuffled: turned, of 100",
   },
   table: "Words, {encoder} model",
   table_head: ["word", "own weight", "weight", "value", "contribution"],
   shuffles: "Good, by each shuffle",
   shuffles_head: ["shuffle", "recurrent", "per-word"],
-  answers: [],
+  answers: [
+    "Watch the diamonds. The answer is a weighted average of the values, so no weights can take it " +
+      "past the outermost of them. In the recurrent model each state has read its neighbours, and " +
+      "most values lean to the side of the answer: equal weights and most shuffles leave it where it " +
+      "was. In the per-word model a value knows its word only. Of the others many lean to the " +
+      "wrong side. They have next to no weight, so training had no reason to correct them. There " +
+      "the weights decide.",
+    "In both models quite different weights can give nearly the same answer: the adversary takes the " +
+      "furthest that change it by 0.015 at most. That they exist does not say that attention is " +
+      "arbitrary. Shuffles show what usually happens, the adversary the worst that can.",
+    "So a weight says where a model reads, not what it reads there. Look at the contributions: a " +
+      "word may have a large weight and lean to the other side, or hardly lean at all. And these " +
+      "are states, not words: in the recurrent model a contribution that stands at one word may " +
+      "come from its neighbour.",
+  ],
 };
 
 // ---- the mathematics ---------------------------------------------------------------------
@@ -142,9 +162,9 @@ const WIDTH = 400;
 const ROW = 23;
 const TOP = 92;
 const LEFT = 84; // where the words end and a weight of 0 stands
-const TRACK = 136;
-const MIDDLE = 332; // where a value of 0 stands
-const REACH = 60;
+const TRACK = 112;
+const MIDDLE = 314; // where a value of 0 stands
+const REACH = 78;
 const STRIP = { left: 58, right: 342, y: 30 };
 
 function build({ stage, side, change, state }) {
@@ -173,7 +193,7 @@ function build({ stage, side, change, state }) {
     before,
     svg("g", { class: "attn-read" }, sign),
     tick(LEFT + TRACK / 2, TOP - 12, WORDS.heads.weight),
-    tick(MIDDLE - 8, TOP - 12, WORDS.heads.value),
+    tick(MIDDLE, TOP - 12, WORDS.heads.value),
     svg("path", { class: "attn-axis", d: `M${MIDDLE} ${TOP}V${height - 4}` }),
     ...layers,
     line,
@@ -274,8 +294,8 @@ function build({ stage, side, change, state }) {
 
 function sentence({ encoder, kind }, words, { p, pOwn, contributions }) {
   const verdict = (probability) => WORDS[probability > 0.5 ? "good" : "bad"];
-  const said = { encoder: WORDS.models[encoder], kind: WORDS.kinds[kind], answer: verdict(p) };
-  const found = { ...said, p: show(p), own: show(pOwn) };
+  const said = { encoder: WORDS.models[encoder], answer: verdict(p) };
+  const found = { ...said, weights: WORDS.weights[kind], p: show(p), own: show(pOwn) };
   if (kind === "own") {
     return fill(WORDS.own, { ...found, word: words[argmax(contributions.map(Math.abs))] });
   }
