@@ -5,7 +5,7 @@ import {
 } from "../kit.js";
 
 const SHUFFLES = 100;
-const TOLERANCE = 0.015;
+const TOLERANCE = 0.05;
 
 const WORDS = {
   title: "Is this an explanation?",
@@ -37,7 +37,7 @@ const WORDS = {
     "right. Green bars: contributions, weight times value. Long green line: their sum. It is the " +
     "answer, at the top as a probability (large diamond); dashed: by attention’s own weights; " +
     "grey: by 100 shuffles of them.",
-  own: "The {encoder} model says {answer}: {p}. The largest contribution is that of “{word}”.",
+  own: "The {encoder} model says {answer}: {p}. Of the words “{word}” contributes most to it.",
   same: "With {weights} the {encoder} model still says {answer}: {p}, by its own {own}.",
   turned: "With {weights} the {encoder} model turns to {answer}: {p}, by its own {own}.",
   weights: {
@@ -67,7 +67,7 @@ const WORDS = {
       "wrong side. They have next to no weight, so training had no reason to correct them. There " +
       "the weights decide.",
     "In both models quite different weights can give nearly the same answer: the adversary takes the " +
-      "furthest that change it by 0.015 at most. That they exist does not say that attention is " +
+      "furthest that change it by 0.05 at most. That they exist does not say that attention is " +
       "arbitrary. Shuffles show what usually happens, the adversary the worst that can.",
     "So a weight says where a model reads, not what it reads there. Look at the contributions: a " +
       "word may have a large weight and lean to the other side, or hardly lean at all. And these " +
@@ -292,12 +292,12 @@ function build({ stage, side, change, state }) {
   };
 }
 
-function sentence({ encoder, kind }, words, { p, pOwn, contributions }) {
+function sentence({ encoder, kind }, words, { p, pOwn, score, contributions }) {
   const verdict = (probability) => WORDS[probability > 0.5 ? "good" : "bad"];
   const said = { encoder: WORDS.models[encoder], answer: verdict(p) };
   const found = { ...said, weights: WORDS.weights[kind], p: show(p), own: show(pOwn) };
   if (kind === "own") {
-    return fill(WORDS.own, { ...found, word: words[argmax(contributions.map(Math.abs))] });
+    return fill(WORDS.own, { ...found, word: words[argmax(contributions.map((one) => one * score))] });
   }
   return fill(verdict(p) === verdict(pOwn) ? WORDS.same : WORDS.turned, found);
 }
