@@ -38,8 +38,8 @@ const WORDS = {
     "answer, at the top as a probability (large diamond); dashed: by attention’s own weights; " +
     "grey: by 100 shuffles of them.",
   own: "The {encoder} model says {answer}: {p}. Of the words “{word}” contributes most to it.",
-  same: "With {weights} the {encoder} model still says {answer}: {p}, by its own {own}.",
-  turned: "With {weights} the {encoder} model turns to {answer}: {p}, by its own {own}.",
+  same: "With {weights} the {encoder} model still says {answer}: {p} (own {own}).",
+  turned: "With {weights} the {encoder} model turns to {answer}: {p} (own {own}).",
   weights: {
     equal: "equal weights",
     shuffled: "shuffled weights",
@@ -217,9 +217,9 @@ function build({ stage, side, change, state }) {
       move: ([x]) =>
         change({ kind: "yours", yours: moved(compute(state()).weights, i, clamp(x, [0, 1])) }),
     });
-    // A row is lower than the handles of the kit.
+    // A row is lower than the handles of the kit, so a finger gets more room sideways.
     const [reach, ring, square] = made.node.children;
-    set(reach, { r: ROW / 2 });
+    set(reach, { r: ROW / 2, transform: "scale(2 1)" });
     set(ring, { r: ROW / 2 - 1 });
     set(square, { x: -4, y: -7, width: 8, height: 14 });
     return made;
