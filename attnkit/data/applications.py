@@ -93,7 +93,7 @@ def spoken(rng, word):
 
     >>> sound, letter = spoken(np.random.default_rng(0), "on")
     >>> sound.shape, letter.tolist()
-    ((10, 24), [0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    ((11, 24), [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
     """
     letter = np.repeat(np.arange(len(word)), rng.integers(3, 7, size=len(word)))
     clean = spectra()[[ord(word[place]) - ord("a") for place in letter]]
