@@ -27,6 +27,7 @@ TITLES = {
     "structured_attention": "Structured attention",
     "pointer_network": "Pointer networks",
     "self_attention": "Self-attention",
+    "applications": "Applications and limits",
 }
 
 KERNEL = {
