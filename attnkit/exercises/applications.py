@@ -1,17 +1,16 @@
 """The exercises of the chapter on applications: explanation tests, image tokens, rollout."""
 
+import inspect
+
 import numpy as np
 
 from attnkit import applications as reference
-from attnkit.applications import (
-    jensen_shannon,
-    kendall_tau,
-    patches,
-    prediction,
-    with_class_token,
-)
+from attnkit.applications import jensen_shannon, kendall_tau, patches, with_class_token
 from attnkit.checking import Question, exercise, in_single_precision, laws
 from attnkit.self_attention import masked_softmax
+
+# Without its look at the arguments: a mistake may come to it with weights that are infinite.
+prediction = inspect.unwrap(reference.prediction)
 
 # --------------------------------------------------------------------------- 11.1
 
@@ -29,6 +28,8 @@ def _the_tokens_in_another_order(answer, arguments):
 
 
 def _more_padding(answer, arguments):
+    if arguments["real"].all():
+        return None  # who forgets about padding loses the points of padding only
     N = len(arguments["H"])
     longer = {
         "H": np.concatenate([arguments["H"], 1 + arguments["H"][:2]]),
