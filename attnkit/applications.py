@@ -190,29 +190,22 @@ def adversarial_weights(weights, H, w, tolerance=0.05):
     xp = array_namespace(weights)
     N = weights.shape[-1]
     p = prediction(weights, H, w)[..., None, None]
-    low, high = _logit(p - tolerance), _logit(p + tolerance)
     logits = H @ w  # (..., N), of each token alone
     start, step = logits[..., None, :], logits[..., :, None] - logits[..., None, :]
-    bound = xp.where(step > 0, high, low)
-    share = xp.clip((bound - start) / xp.where(step == 0, 1, step), 0, 1)  # (..., N, N)
-    share = xp.where(step == 0, 1, share)[..., None]
+    eps = xp.finfo(weights.dtype).eps
+    bound = xp.clip(xp.where(step > 0, p + tolerance, p - tolerance), eps, 1 - eps)
+    bound = xp.log(bound / (1 - bound))  # of the logit
+    share = (bound - start) / xp.where(step == 0, 1, step)
+    share = xp.clip(share, 0, 1)[..., None]  # (..., N, N, 1)
     identity = xp.eye(N, dtype=weights.dtype)
     pairs = share * identity[:, None, :] + (1 - share) * identity  # (..., N, N, N), to and from
     change = xp.abs(prediction(pairs, H[..., None, None, :, :], w) - p)
     apart = jensen_shannon(weights[..., None, None, :], pairs)
-    apart = xp.where(change <= tolerance * (1 + 1e-9), apart, -1)  # a bound is met up to rounding
+    met = change <= tolerance * (1 + eps**0.5)  # those at a bound meet it up to rounding
+    apart = xp.where(met, apart, -1)
     best = xp.argmax(xp.reshape(apart, (*apart.shape[:-2], -1)), axis=-1)[..., None, None]
     pairs = xp.reshape(pairs, (*pairs.shape[:-3], -1, N))
     return xp.take_along_axis(pairs, best, axis=-2)[..., 0, :]
-
-
-def _logit(p):
-    """The inverse of the sigmoid, infinite from 0 downwards and from 1 upwards."""
-    xp = array_namespace(p)
-    inside = (p > 0) & (p < 1)
-    known = xp.where(inside, p, 0.5)
-    beyond = xp.where(p > 0, xp.full_like(p, xp.inf), -xp.inf)
-    return xp.where(inside, xp.log(known) - xp.log1p(-known), beyond)
 
 
 # --------------------------------------------------------------------------- weight, contribution
@@ -282,23 +275,24 @@ def rollout(weights):
 # --------------------------------------------------------------------------- images as sequences
 
 
-def _divides(name, size, arguments):
+def _fits(name, size, arguments):
     whole(name, size, arguments)
     shape = tuple(arguments["images"].shape)
-    if shape[-2] % size or shape[-1] % size:
-        raise ValueError(f"{name} is {size}; it has to divide both sides of images {shape}")
+    if size > min(shape[-2:]):
+        raise ValueError(f"{name} is {size}; no such patch fits into images of shape {shape}")
 
 
-@takes("images (..., C, H, W)", size=_divides)
+@takes("images (..., C, H, W)", size=_fits)
 def patches(images, size):
     r"""Cut images into squares, each written out as one vector: from the left, then downwards.
 
-    Patch :math:`n = i W / s + j` covers the rows :math:`i s` to :math:`i s + s - 1` and the columns
-    :math:`j s` to :math:`j s + s - 1`; its vector holds one channel after another, each row by row.
+    Patch :math:`n = i \lfloor W / s \rfloor + j` covers the rows :math:`i s` to :math:`i s + s - 1`
+    and the columns :math:`j s` to :math:`j s + s - 1`; its vector holds one channel after another,
+    each row by row. Rows at the bottom and columns at the right that fill no patch are left out.
 
     :param images: ``(..., C, H, W)``
-    :param size: :math:`s`, the side of a patch, which divides ``H`` and ``W``
-    :returns: ``(..., N, C * size * size)`` with ``N = H * W / size ** 2``
+    :param size: :math:`s`, the side of a patch
+    :returns: ``(..., N, C * size * size)`` with ``N = (H // size) * (W // size)``
     :raises TypeError, ValueError: naming the argument, for input of another kind
 
     Source: Dosovitskiy et al. (2021), section 3.1; the order is that of ``torch.nn.Unfold``.
@@ -310,9 +304,11 @@ def patches(images, size):
     """
     xp = array_namespace(images)
     *batch, C, H, W = images.shape
-    grid = xp.reshape(images, (*batch, C, H // size, size, W // size, size))
-    grid = xp.moveaxis(grid, (-4, -2), (-5, -4))  # (..., H / size, W / size, C, size, size)
-    return xp.reshape(grid, (*batch, -1, C * size * size))
+    rows, columns = H // size, W // size
+    filled = images[..., : rows * size, : columns * size]
+    grid = xp.reshape(filled, (*batch, C, rows, size, columns, size))
+    grid = xp.moveaxis(grid, (-4, -2), (-5, -4))  # (..., rows, columns, C, size, size)
+    return xp.reshape(grid, (*batch, rows * columns, C * size * size))
 
 
 def _one_more(name, positions, arguments):
@@ -345,3 +341,62 @@ def with_class_token(patches, token, positions):
     xp = array_namespace(patches)
     first = xp.broadcast_to(token, (*patches.shape[:-2], 1, patches.shape[-1]))
     return xp.concat([first, patches], axis=-2) + positions
+
+
+def _sees_a_patch(name, W_e, arguments):
+    C, size = arguments["images"].shape[1], arguments["size"]
+    if W_e.shape[1] != C * size * size:
+        raise ValueError(
+            f"{name} has shape {tuple(W_e.shape)}; a patch of {C} channels and side {size} has "
+            f"{C * size * size} numbers, so it takes (D, {C * size * size})"
+        )
+
+
+def _a_place_each(name, upstream, arguments):
+    *_, H, W = arguments["images"].shape
+    size = arguments["size"]
+    T = (H // size) * (W // size) + 1
+    if upstream.shape[1] != T:
+        raise ValueError(
+            f"{name} has shape {tuple(upstream.shape)}; patches and class token are {T} places"
+        )
+
+
+@takes(
+    "images (B, C, H, W)",
+    "W_e (D, P)",
+    "token (D)",
+    "positions (T, D)",
+    "upstream (B, T, D)",
+    size=_fits,
+    W_e=_sees_a_patch,
+    upstream=_a_place_each,
+)
+def image_tokens(images, size, W_e, token, positions, upstream):
+    r"""Images as the sequences that a vision transformer reads, and what its class token learns.
+
+    .. math:: z_{b0} = c + p_0, \quad z_{bn} = W_e x_{bn} + p_n, \qquad
+              \frac{\partial L}{\partial c} = \sum_b \frac{\partial L}{\partial z_{b0}}
+
+    One class token stands in front of every image, so its gradient is the sum over the images.
+
+    :param images: ``(B, C, H, W)``
+    :param size: the side of a patch
+    :param W_e: ``(D, C * size * size)``, embeds a patch
+    :param token: the class token :math:`c`, ``(D,)``
+    :param positions: ``(N + 1, D)``, that of the class token first
+    :param upstream: the gradient of a loss by the result, ``(B, N + 1, D)``
+    :returns: the sequences ``(B, N + 1, D)`` and the gradient of the loss by ``token``, ``(D,)``
+    :raises TypeError, ValueError: naming the argument, for input of another kind
+
+    Source: Dosovitskiy et al. (2021), equation 1.
+
+    >>> import numpy as np
+    >>> images, W_e, places = np.ones((2, 3, 8, 4)), np.ones((5, 12)), np.zeros((9, 5))
+    >>> Z, gradient = image_tokens(images, 2, W_e, np.zeros(5), places, np.ones((2, 9, 5)))
+    >>> Z.shape, gradient
+    ((2, 9, 5), array([2., 2., 2., 2., 2.]))
+    """
+    xp = array_namespace(images)
+    Z = with_class_token(patches(images, size) @ W_e.mT, token, positions)
+    return Z, xp.sum(upstream[:, 0], axis=0)

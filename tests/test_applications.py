@@ -228,6 +228,12 @@ def test_adversarial_weights_of_a_batch_are_those_of_its_members(tensors):
         close(many[index], ap.adversarial_weights(weights[index], H[index], w))
 
 
+def test_adversarial_weights_in_single_precision_are_the_same(tensors):
+    weights, H, w = distributions(tensors, BATCH, N), tensors(BATCH, N, D), tensors(D)
+    singles = ap.adversarial_weights(weights.float(), H.float(), w.float())
+    np.testing.assert_allclose(singles, ap.adversarial_weights(weights, H, w), atol=1e-4)
+
+
 def test_a_prediction_at_its_limit_lets_the_weights_go_anywhere():
     """Beyond a probability of 1 there is no bound: the furthest token takes all."""
     weights, H, w = np.array([0.9, 0.1, 0.0]), np.array([[60.0], [50.0], [40.0]]), np.ones(1)
@@ -300,6 +306,11 @@ def test_patches_are_torchs_unfold(tensors):
     close(ap.patches(images, 1), images.flatten(2).mT)
 
 
+def test_what_fills_no_patch_is_left_out_as_by_unfold(tensors):
+    images = tensors(BATCH, 3, 8, 13)
+    close(ap.patches(images, 5), F.unfold(images, 5, stride=5).mT)
+
+
 def test_embedded_patches_are_a_convolution_with_large_steps(tensors):
     images, W = tensors(BATCH, 3, 8, 12), tensors(D, 3, 4, 4)
     convolved = F.conv2d(images, W, stride=4).flatten(2).mT
@@ -312,6 +323,18 @@ def test_the_class_token_stands_first_with_the_first_position(tensors):
     tokens = torch.cat([token.expand(BATCH, M, 1, D), patches], dim=-2)
     for place in range(N + 1):
         close(ours[..., place, :], tokens[..., place, :] + positions[place])
+
+
+def test_image_tokens_and_what_torch_learns(tensors):
+    images, W, token = tensors(BATCH, 3, 8, 13), tensors(D, 3, 4, 4), tensors(D).requires_grad_()
+    positions, upstream = tensors(7, D), tensors(BATCH, 7, D)
+    embedded = F.conv2d(images, W, stride=4).flatten(2).mT
+    expected = torch.cat([token.expand(BATCH, 1, D), embedded], dim=1) + positions
+    expected.backward(upstream)
+    with torch.no_grad():
+        Z, gradient = ap.image_tokens(images, 4, W.flatten(1), token, positions, upstream)
+        close(Z, expected)
+    close(gradient, token.grad)
 
 
 # ------------------------------------------------------------------ both libraries, no side effects
@@ -330,6 +353,12 @@ def the_tests(H, w, scores, real):
     return ap.explanation_tests(H[0], H[1, 0], w, real[0], orders, scores, 1.0)
 
 
+def the_image(H, w, scores, real):
+    places = H[:, [0, 1, 2, 3, 4, 1, 2]]  # (B, 7, D), for 2 x 3 patches and the class token
+    W_e = H[:, :4].mT.reshape(-1, 4)[:D]
+    return ap.image_tokens(H[:, None], 2, W_e, w, places[0], places)
+
+
 CALLS = {
     "prediction": lambda H, w, scores, real: ap.prediction(share(scores), H, w),
     "divergence": lambda H, w, scores, real: ap.jensen_shannon(share(scores), share(-scores)),
@@ -342,6 +371,8 @@ CALLS = {
     "contributions": lambda H, w, scores, real: ap.contributions(share(scores)[:, None], H),
     "rollout": lambda H, w, scores, real: ap.rollout(share(H[:, None, :, :N])),
     "patches": lambda H, w, scores, real: ap.patches(H[:, None, :4, :6], 2),
+    "image": lambda *inputs: the_image(*inputs)[0],
+    "class token's gradient": lambda *inputs: the_image(*inputs)[1],
     "class token": lambda H, w, scores, real: ap.with_class_token(H[:, 1:], w, H[0]),
 }
 
@@ -394,6 +425,12 @@ def test_gradients_are_finite(call, inputs, scale):
     assert all(torch.isfinite(g).all() for g in gradients)
 
 
+def image(**changed):
+    arguments = {"W_e": np.ones((5, 12)), "positions": np.ones((7, 5))}
+    arguments |= {"upstream": np.ones((2, 7, 5))} | changed
+    return ap.image_tokens(np.ones((2, 3, 4, 6)), 2, token=np.ones(5), **arguments)
+
+
 ONE, TWO = np.ones(1), np.ones((2, 2))
 TEXT = [np.ones((3, 2)), np.ones(2), np.ones(2), np.array([True, True, False])]
 WRONG = [
@@ -412,11 +449,17 @@ WRONG = [
         "tolerance is 0; it takes a finite number greater than 0",
     ),
     (lambda: ap.rollout(np.ones((4, 2, 2))), "weights has shape .* layers, then heads"),
-    (lambda: ap.patches(np.ones((1, 4, 6)), 4), "size is 4; it has to divide both sides"),
+    (lambda: ap.patches(np.ones((1, 4, 6)), 5), "size is 5; no such patch fits"),
     (lambda: ap.patches(np.ones((1, 4, 6)), 2.0), "size is 2.0 of type float"),
     (
         lambda: ap.with_class_token(TWO, np.ones(2), TWO),
         r"positions has shape \(2, 2\); 2 patches and the class token take \(3, 2\)",
+    ),
+    (lambda: image(W_e=np.ones((5, 4))), r"W_e has shape .* has 12 numbers, so it takes \(D, 12"),
+    (lambda: image(upstream=np.ones((2, 6, 5))), "upstream has shape .* T = 6, but positions"),
+    (
+        lambda: image(positions=np.ones((6, 5)), upstream=np.ones((2, 6, 5))),
+        "upstream has shape .* class token are 7 places",
     ),
 ]
 

@@ -19,6 +19,7 @@ CHAPTERS = (
     "structured_attention",
     "pointer_network",
     "self_attention",
+    "applications",
 )
 
 
