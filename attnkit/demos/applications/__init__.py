@@ -62,7 +62,7 @@ class IsThisAnExplanation(Demo):
     """
 
     _esm = module(FOLDER / "is_this_an_explanation.js")
-    _heights = traitlets.Tuple((58.5, 88.0)).tag(sync=True)
+    _heights = traitlets.Tuple((61.5, 91.0)).tag(sync=True)
     texts = traitlets.List(traitlets.List(traitlets.Unicode()), minlen=1).tag(sync=True)
     recurrent = Reading()
     per_word = Reading()

@@ -140,7 +140,7 @@ def test_by_keyboard(demo, came):
     assert grip.get_attribute("aria-valuetext") == "1.00"
     weights, p = is_right(demo, came, "recurrent")
     assert weights[2] == 1
-    assert np.isclose(p, good([1], [came["recurrent"][1][0][2]]))
+    assert np.isclose(p, good([1.0], [came["recurrent"][1][0][2]]))
     grip.press("ArrowLeft")
     weights, _ = is_right(demo, came, "recurrent")
     np.testing.assert_allclose(weights[[0, 2]], [0.05 / (len(weights) - 1), 0.95], atol=6e-5)
