@@ -39,13 +39,14 @@ mystnb:
   image:
     alt: "Text."
 ---
-plots.hull(*hard_read(sa.softmax(scores), V))
-sa.softmax(plots.hull)
+plots.hull(sa.softmax(scores))
+hard_read(sa.softmax(scores), V)
 ```
 ```{code-cell} python
 :tags: [hide-input]
 
 demos.QueryInThePlane()
+plots.hull(0)
 ```
 
 ## Without a label
@@ -64,7 +65,7 @@ def test_a_section_has_what_its_own_cells_use():
     idea, details, erratum = sources.sections("made_up", CHAPTER)
     assert (idea.label, idea.concepts, idea.shown) == ("made-up-idea", {7, 12}, [])
     assert (details.label, details.concepts) == ("made-up-details", {12})
-    assert details.functions == ["hard_attention.hard_read", "soft_attention.softmax"]
+    assert details.functions == ["soft_attention.softmax", "hard_attention.hard_read"]
     assert details.shown == [("figure", "hull"), ("demo", "QueryInThePlane")]
     assert not erratum.concepts
 
