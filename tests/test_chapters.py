@@ -80,6 +80,15 @@ def test_exercises_stand_in_their_order(chapter):
     assert shown == [item.name for item in of_chapter(chapter) if isinstance(item, Exercise)]
 
 
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_landing_page_counts_the_exercises(chapter):
+    text = (ROOT / "index.md").read_text(encoding="utf-8")
+    label = chapter.replace("_", "-")
+    row = re.search(rf"^\| \{{ref\}}`{label}` \| .*\? \| \d+ \| (\d+) \|$", text, re.M)
+    assert row, "no row"
+    assert int(row[1]) == sum(isinstance(item, Exercise) for item in of_chapter(chapter))
+
+
 @pages
 def test_a_figure_says_what_it_shows(page):
     for head, code in CELL.findall(page.read_text(encoding="utf-8")):
@@ -110,6 +119,13 @@ def test_every_citation_is_in_the_bibliography(page):
     cited = re.findall(r"\{cite:\w\}`([^`]+)`", page.read_text(encoding="utf-8"))
     keys = {key.strip() for group in cited for key in group.split(",")}
     assert not keys - known
+
+
+def test_every_entry_of_the_bibliography_is_cited():
+    bibliography = (FOLDER / "references.bib").read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    cited = ",".join(re.findall(r"\{cite:\w\}`([^`]+)`", text)).replace(" ", "").split(",")
+    assert not set(re.findall(r"^@\w+\{([^,]+),", bibliography, re.M)) - set(cited)
 
 
 @pages
