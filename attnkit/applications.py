@@ -136,7 +136,7 @@ def explanation_tests(H, query, w, real, orders, rivals, tolerance=0.05):
     :raises TypeError, ValueError: naming the argument, for input of another kind
 
     Source: Jain and Wallace (2019), sections 4.1 and 4.2; the uniform weights: Wiegreffe and
-    Pinter (2019), section 3.2.
+    Pinter (2019).
 
     >>> import numpy as np
     >>> H, one = np.eye(3), np.ones(3)

@@ -100,7 +100,7 @@ def imitate(model, base, batches, rate=1e-2, clip=1.0):
     The loss is the difference of the two probabilities minus the Jensen-Shannon divergence of the
     weights. Over a list of ``(words, ...)``; what else stands in a batch is not used.
 
-    Source: Wiegreffe and Pinter (2019), section 4, with another divergence.
+    Source: Wiegreffe and Pinter (2019), with another divergence.
     """
 
     def loss(words, *_):
