@@ -24,6 +24,7 @@ CONCEPTS = {
     "structured_attention": (34, 69, 98),
     "pointer_network": (*range(70, 78), 107),
     "self_attention": (*range(78, 94), 108, 111, 113),
+    "transformer": (52, 87, 94, 95, 113),
 }
 ERRATA = {
     "cognition": (33, 34, 35),
@@ -35,6 +36,7 @@ ERRATA = {
     "structured_attention": (29,),
     "pointer_network": (23, 24, 25, 26, 50),
     "self_attention": (1, 2, 3, 4, 5, 6, 7, 16, 30, 31, 32, 40, 41, 46, 51),
+    "transformer": (38, 45),
 }
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
