@@ -12,7 +12,6 @@ from attnkit.plots import (
     ROUND,
     SQUARE,
     WIDTH,
-    boxed,
     weight_map,
 )
 

@@ -37,10 +37,10 @@ def test_one_seed_gives_one_set():
 
 
 def test_stories_are_sentences_about_three_people_with_one_surname_each():
-    stories = data.stories(np.random.default_rng(0), 200)
-    assert stories.shape == (200, data.LENGTH)
+    stories = data.stories(np.random.default_rng(0), 300)
+    assert stories.shape == (300, data.LENGTH)
     assert len(set(data.VOCABULARY)) == len(data.VOCABULARY)
-    surnames = set()
+    bearers = set()
     for story in stories:
         assert data.VOCABULARY[story[0]] == data.START
         whole = data.spell(story).rpartition(".")[0]
@@ -48,11 +48,11 @@ def test_stories_are_sentences_about_three_people_with_one_surname_each():
         people = set(re.findall(PERSON, data.spell(story)))
         assert len({name for name, _ in people}) == len(people) <= data.CAST
         assert len({surname for _, surname in people}) == len(people)
-        surnames |= people
+        bearers |= people
         sentences, formed, again, right = data.judged(story)
         assert sentences == formed == whole.count(".") + 1
         assert again == right == len(re.findall(PERSON, data.spell(story))) - len(people)
-    assert len(surnames) == len(data.NAMES) * len(data.SURNAMES)
+    assert len(bearers) == len(data.NAMES) * len(data.SURNAMES)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,7 @@ FIGURES = {
     ),
     "patterns": (
         (LOOKS, LETTERS, 3),
-        ["layer 1", "layer 2", "who asks", "who is asked", "the place before", "k"]
-        + ["behind the same token"],
+        ["layer 1", "layer 2", "who asks", "the place before", "behind the same token", "k"],
     ),
     "glances": (
         (LOOKS[1][2:4], LETTERS, ["Ada", "Ben"]),
