@@ -3,7 +3,7 @@
 >>> repeated(np.random.default_rng(0), batch=2, length=3, n_symbols=9)
 array([[4, 5, 2, 4, 5, 2],
        [2, 8, 3, 2, 8, 3]])
->>> print(spell(stories(np.random.default_rng(0), 1)[0])[:42])
+>>> print(spell(stories(np.random.default_rng(0), 1)[0])[:43])
 Eva Fell called Cleo Hill. Dan Cole saw Eva
 """
 

@@ -133,11 +133,11 @@ def test_training_makes_it_better_and_repeats_itself(hidden):
     for _ in range(2):
         torch.manual_seed(0)
         rng = np.random.default_rng(0)
-        batches = [(torch.from_numpy(repeated(rng, 16, 3, TOKENS)), 4) for _ in range(60)]
+        batches = [(torch.from_numpy(repeated(rng, 16, 3, TOKENS)), 4)] * 30
         runs.append(train(Decoder(TOKENS, SIZE, 2, 1, 6, hidden), batches))
-    assert runs[0].shape == (60,)
+    assert runs[0].shape == (30,)
     assert np.array_equal(*runs)
-    assert runs[0][-10:].mean() < 0.9 * runs[0][:10].mean()
+    assert runs[0][-5:].mean() < 0.8 * runs[0][:5].mean()
 
 
 def test_two_layers_learn_to_copy_with_the_two_heads():
