@@ -224,6 +224,10 @@ def positive_features(X):
     .. math:: \phi(x) = \mathrm{elu}(x) + 1 = \begin{cases} x + 1 & x > 0 \\ e^x & x \le 0
               \end{cases}
 
+    :param X: any shape
+    :returns: the shape of ``X``; zero only where the exponential underflows
+    :raises TypeError, ValueError: naming the argument, for input of another kind
+
     Source: Katharopoulos et al. (2020), section 3.2.
 
     >>> import numpy as np
@@ -334,7 +338,12 @@ def induction_scores(weights, period):
 
 
 def head_scores(weights, period):
-    r"""Both scores of each head: ``previous_token_scores`` and ``induction_scores``.
+    r"""Both scores of each head, from a sequence that repeats itself.
+
+    :param weights: ``(..., N, N)``, one row a query; the heads are among the batch axes
+    :param period: how many tokens the repeated string has, smaller than ``N``
+    :returns: ``previous_token_scores`` and ``induction_scores``, ``(...)`` each
+    :raises TypeError, ValueError: naming the argument, for input of another kind
 
     >>> import numpy as np
     >>> previous, induction = head_scores(np.ones((2, 3, 8, 8)) / 8, period=4)

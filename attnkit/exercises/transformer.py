@@ -41,7 +41,7 @@ def _one_number_more_at_a_place(answer, arguments):
     contract="X (..., N, D); W_in, b_in, W_out, b_out, heads and mask are for the given "
     "multi_head_attention; gain_1, bias_1, gain_2, bias_2 (D,); W_1 (F, D), b_1 (F,), W_2 (D, F), "
     "b_2 (D,); norm_first True or False -> (..., N, D)",
-    groups={"norms behind": 3, "norms first": 3},
+    groups={"post-norm": 3, "pre-norm": 3},
     not_allowed=(
         "torch.nn.TransformerEncoderLayer",
         "torch.nn.LayerNorm",
@@ -66,11 +66,9 @@ def multi_head_attention(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
     laws=[
         laws.without("mask", laws.items_permuted("X", axis=-2, output_axis=-2)),
         laws.without("mask", laws.batch_independent("X", rank=2)),
+        laws.agrees("pre-norm, and steps that add nothing: X comes out", _steps_that_add_nothing),
         laws.agrees(
-            "norms first, and steps that add nothing: X comes out", _steps_that_add_nothing
-        ),
-        laws.agrees(
-            "norms first: one number more in all features of a place goes straight through",
+            "pre-norm: one number more in all features of a place goes straight through",
             _one_number_more_at_a_place,
         ),
     ],
@@ -81,8 +79,8 @@ def multi_head_attention(X, C, W_in, b_in, W_out, b_out, heads, mask=None):
         "-1, with `keepdims=True`); the attention step; the feed-forward step. Then each order is "
         "two lines. The second step adds to what the first has made, not to X.",
         "`variance = ((X - mean) ** 2).mean(-1, keepdims=True)`, divided by `np.sqrt(variance + "
-        "1e-5)`. Behind: `Y = norm(X + attend(X), gain_1, bias_1)`, then `norm(Y + feed(Y), "
-        "gain_2, bias_2)`. First: `Y = X + attend(norm(X, gain_1, bias_1))`, then `Y + "
+        "1e-5)`. Post-norm: `Y = norm(X + attend(X), gain_1, bias_1)`, then `norm(Y + feed(Y), "
+        "gain_2, bias_2)`. Pre-norm: `Y = X + attend(norm(X, gain_1, bias_1))`, then `Y + "
         "feed(norm(Y, gain_2, bias_2))`.",
     ),
 )
@@ -116,21 +114,22 @@ def transformer_block(
 
     $$
     \begin{aligned}
-    \text{behind:} && y &= \mathrm{norm}_1(x + \mathrm{attend}(x)), &
+    \text{post-norm:} && y &= \mathrm{norm}_1(x + \mathrm{attend}(x)), &
       z &= \mathrm{norm}_2(y + \mathrm{feed}(y)) \\
-    \text{first:} && y &= x + \mathrm{attend}(\mathrm{norm}_1(x)), &
+    \text{pre-norm:} && y &= x + \mathrm{attend}(\mathrm{norm}_1(x)), &
       z &= y + \mathrm{feed}(\mathrm{norm}_2(y))
     \end{aligned}
     $$
 
-    Return $z$. The norms stand first if `norm_first` is True. The norm treats each vector by
+    Return $z$. With `norm_first=False` the norms stand behind the sums (*post-norm*, as in the
+    paper), with True in front of the steps (*pre-norm*). The norm treats each vector by
     itself; with the mean $\mu$ and the variance $\sigma^2$ of its $D$ features (divided by $D$,
     not by $D - 1$), and $\epsilon = 10^{-5}$:
 
     $$\mathrm{norm}_i(x) = g_i \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + b_i$$
 
-    The first norm has `gain_1` and `bias_1`, the second `gain_2` and `bias_2`. In a loop, with the
-    norms behind:
+    The first norm has `gain_1` and `bias_1`, the second `gain_2` and `bias_2`. In a loop, for
+    post-norm:
 
     ```python
     A, _ = multi_head_attention(X, X, W_in, b_in, W_out, b_out, heads, mask)
@@ -140,10 +139,10 @@ def transformer_block(
         Z[n] = norm(y + W_2 @ h + b_2, gain_2, bias_2)
     ```
 
-    With norms first, attention is given the normalised vectors as `X` and as `C`. There may be
-    batch axes in front of `X`. `mask` is None or boolean, True where a place may attend; pass it
-    on. Nothing else comes behind the block: a stack of blocks with norms first has one more norm
-    at its very end, which is not yours.
+    In pre-norm, attention is given the normalised vectors as `X` and as `C`. There may be batch
+    axes in front of `X`. `mask` is None or boolean, True where a place may attend; pass it on.
+    Nothing else comes behind the block: a stack of pre-norm blocks has one more norm at its very
+    end, which is not yours.
     """
 
 
@@ -174,11 +173,11 @@ def _both_orders(name):
     """The same case in both orders, each for the points of its own group."""
 
     def register(draw):
-        @transformer_block.case(name, group="norms behind")
+        @transformer_block.case(name, group="post-norm")
         def _(rng):
             return draw(rng)
 
-        @transformer_block.case(f"{name}, norms first", group="norms first")
+        @transformer_block.case(f"{name}, pre-norm", group="pre-norm")
         def _(rng):
             return draw(rng) | {"norm_first": True}
 
@@ -239,7 +238,7 @@ def _(rng):
     return arguments | {name: np.asfortranarray(arguments[name]) for name in ("X", "W_in", "W_1")}
 
 
-@transformer_block.case("a place whose features become all equal", group="norms behind")
+@transformer_block.case("a place whose features become all equal", group="post-norm")
 def _(rng):
     arguments = _parameters(rng, N=5, D=6, F=8, heads=2)
     for name in ("W_out", "b_out"):
@@ -450,7 +449,7 @@ def _turned_round(mask):
 
 _mistake(
     "puts the norm on the residual path, too",
-    hint="With norms first you overwrite X with norm(X) and then add to that. Only what the step "
+    hint="In pre-norm you overwrite X with norm(X) and then add to that. Only what the step "
     "*reads* is normalised; what it is added to is X as it was. Set `W_out` and `W_2` and their "
     "biases to zero: X should come out untouched.",
     wire=_residual_normalised,
@@ -502,25 +501,25 @@ _mistake(
     wire=_orders_exchanged,
 )
 _mistake(
-    "leaves the norms behind even when they should come first",
+    "stays post-norm when the norms should come first",
     hint="Right with `norm_first=False`. With True each norm moves in front of its step, inside "
     "the sum.",
     wire=_always_behind,
 )
 _mistake(
-    "puts the norms first even when they should stand behind",
+    "stays pre-norm when the norms should stand behind",
     hint="Right with `norm_first=True`. With False each norm is taken of the whole sum, "
     "X + attend(X).",
     wire=_always_first,
 )
 _mistake(
     "normalises the step and not the sum",
-    hint="With the norms behind, what is normalised is the *sum* of X and the step: "
+    hint="In post-norm, what is normalised is the *sum* of X and the step: "
     "norm(X + attend(X)), not X + norm(attend(X)).",
     wire=_norm_of_the_step_alone,
 )
 _mistake(
-    "adds a norm behind a block whose norms stand first",
+    "adds a norm behind a pre-norm block",
     hint="A stack of such blocks has one more norm, once, at its very end. The block itself "
     "returns its sum as it is.",
     wire=_one_more_norm,
@@ -1274,7 +1273,7 @@ def attend_with_cache(q, k, v, keys=None, values=None):
 
     There may be batch axes in front, such as `(B, h)` for sequences and heads, and every member has
     a cache of its own. In *multi-query* attention the heads share one: `q` is `(B, h, T, Dk)`, all
-    others are `(B, 1, ..)`; the axes broadcast, as they do in `@`, so you need not do anything for
+    others are `(B, 1, ...)`; the axes broadcast, as they do in `@`, so you need not do anything for
     it. `masked_softmax(scores, mask)` is given.
     """
 
@@ -1648,9 +1647,9 @@ def _as_one_place(answer, arguments):
 def linear_attention(Q, K, V):
     r"""Causal attention with features in the place of the softmax, from two running sums.
 
-    Softmax attention weighs key $j$ for query $n$ by $\exp(q_n^\top k_j)$. Linear attention weighs
-    it by a product of *features*, $\phi(q_n)^\top \phi(k_j)$, where $\phi$ makes every number
-    positive:
+    Softmax attention weighs key $j$ for query $n$ by $\exp(q_n^\top k_j / \sqrt{D_k})$. Linear
+    attention weighs it by a product of *features*, $\phi(q_n)^\top \phi(k_j)$, where $\phi$ makes
+    every number positive:
 
     $$\phi(x) = \mathrm{elu}(x) + 1 = \begin{cases} x + 1 & x > 0 \\ e^x & x \le 0 \end{cases}$$
 
@@ -1672,8 +1671,8 @@ def linear_attention(Q, K, V):
         H[n] = S.T @ phi(Q[n]) / (z @ phi(Q[n]))
     ```
 
-    There is no division by $\sqrt{D_k}$. There may be batch axes in front. In queries far below
-    zero all features underflow; where the denominator is zero, the read is zeros and not NaN.
+    There is no division by $\sqrt{D_k}$ here. There may be batch axes in front. In queries far
+    below zero all features underflow; where the denominator is zero, the read is zeros and not NaN.
     """
 
 
