@@ -26,8 +26,8 @@ const WORDS = {
   counts: { attention: "attention only", layer: "the layer with its projections" },
   methods: { naive: "naive", online: "in blocks", cached: "cached", linear: "linear" },
   legend:
-    "Both axes are logarithmic: where lines have the same slope, costs grow alike. Solid: naive, the " +
-    "whole table of weights. Dashes: the same weights in blocks, or with the keys and values " +
+    "Both axes are logarithmic: where lines have the same slope, costs grow alike. Solid: naive, " +
+    "the whole table of weights. Dashes: the same weights in blocks, or with the keys and values " +
     "cached. Dots: linear attention.",
   less:
     "At length {length}, with heads {size} wide, the {rival} way takes {times} times as many " +
@@ -35,7 +35,9 @@ const WORDS = {
   more:
     "At length {length}, with heads {size} wide, linear attention takes {times} times as many " +
     "multiplications as the {rival} way.",
-  wins: " Linear attention takes fewer from length {wins} on, and less than half from length {halves} on.",
+  wins:
+    " Linear attention takes fewer from length {wins} on, and less than half from length " +
+    "{halves} on.",
   costs: "Cost at this length",
   head: ["method", "multiplied", "held"],
   single: "Single numbers",
@@ -43,21 +45,22 @@ const WORDS = {
   winsIn: { operations: "fewer multiplications from", memory: "fewer numbers held from" },
   halvesIn: "half the multiplications from",
   answers: [
-    "Softmax attention compares each pair of places, linear attention keeps sums whose size is that " +
-      "of one head. So it needs fewer multiplications as soon as the text is longer than a head is " +
-      "wide, not the model; when it is written with a cache, than twice that. With more heads of " +
-      "the same total width it wins sooner.",
-    "You notice it much later. The four projections cost the same for all and grow with the square " +
-      "of the width. Count them, and half the cost is reached only when the text is longer than " +
-      "twice the model is wide, or four times when it is written with a cache.",
-    "In blocks the softmax saves no multiplication, even spends a few on rescaling, but it holds a " +
-      "number of weights that grows with the length and not with its square. A cache makes writing " +
-      "cheaper by a factor that grows with the length, and pays by holding all keys and values. " +
-      "So compare linear attention with the cache: against the naive way it wins by much more, but " +
-      "nobody need write that way.",
-    "Linear attention holds the same few numbers per head after ten places and after ten thousand. " +
-      "That is what it gives up: all that was read must fit into them. It is another function, not " +
-      "a faster way to the same result, and the more it has read, the less it can tell apart.",
+    "Softmax attention compares each pair of places, linear attention keeps sums whose size is " +
+      "that of one head. So it needs fewer multiplications as soon as the text is longer than a " +
+      "head is wide, not the model; when it is written with a cache, than twice that. With more " +
+      "heads of the same total width it wins sooner.",
+    "You notice it much later. The four projections cost the same for all and grow with the " +
+      "square of the width. Count them, and half the cost is reached only when the text is " +
+      "longer than twice the model is wide, or four times when it is written with a cache.",
+    "In blocks the softmax saves no multiplication, even spends a few on rescaling, but it holds " +
+      "a number of weights that grows with the length and not with its square. A cache makes " +
+      "writing cheaper by a factor that grows with the length, and pays by holding all keys and " +
+      "values. So compare linear attention with the cache: against the naive way it wins by much " +
+      "more, but nobody need write that way.",
+    "Linear attention holds the same few numbers per head after ten places and after ten " +
+      "thousand. That is what it gives up: all that was read must fit into them. It is another " +
+      "function, not a faster way to the same result, and the more it has read, the less it can " +
+      "tell apart.",
   ],
 };
 
@@ -141,11 +144,12 @@ const short = (value) => {
 // A chart of one measure over the length, with its own logarithmic scale.
 function chart(measure, height) {
   const picture = plane({
-    label: WORDS[measure], width: 400, height, margin: 28, x: [EXPONENTS[0] - 0.8, EXPONENTS[1] + 2], y: [0, 1],
+    label: WORDS[measure], width: 400, height, margin: 28,
+    x: [EXPONENTS[0] - 0.8, EXPONENTS[1] + 2], y: [0, 1], // room for ticks and names
   });
   const back = svg("g", { "aria-hidden": "true" });
   const [left, top] = picture.at([EXPONENTS[0], 1]);
-  const title = svg("text", { class: "attn-tick attn-start", x: left, y: top - 12 }, WORDS[measure]);
+  const named = { class: "attn-tick attn-start", x: left, y: top - 12 };
   for (const exponent of [4, 8, 12, 16]) {
     const [x, y] = picture.at([exponent, 0]);
     back.append(
@@ -154,7 +158,9 @@ function chart(measure, height) {
     );
   }
   const across = (y) => picture.path(EXPONENTS.map((exponent) => [exponent, y]));
-  back.append(title, svg("path", { class: "attn-axis", d: across(0) }));
+  back.append(
+    svg("text", named, WORDS[measure]), svg("path", { class: "attn-axis", d: across(0) }),
+  );
   const rules = pool(back, () => svg("path", { class: "attn-grid" }));
   const ticks = pool(back, () => svg("text", { class: "attn-tick attn-start" }));
   const now = svg("path", { class: "attn-mark" });
@@ -172,7 +178,8 @@ function chart(measure, height) {
       const [low, high] = [Math.floor(Math.min(...all)), Math.ceil(Math.max(...all))];
       const level = (value) => (Math.log10(value) - low) / (high - low);
       const apart = high - low > 6 ? 2 : 1; // decades from one tick to the next
-      const decades = Array.from({ length: 1 + (high - low) / apart }, (_, i) => 10 ** (low + i * apart));
+      const count = 1 + Math.floor((high - low) / apart);
+      const decades = Array.from({ length: count }, (_, i) => 10 ** (low + i * apart));
       rules(decades.length).forEach((rule, i) => set(rule, { d: across(level(decades[i])) }));
       ticks(decades.length).forEach((tick, i) => {
         set(tick, { x: 0, y: picture.at([0, level(decades[i])])[1] + 4 });

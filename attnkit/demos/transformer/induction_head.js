@@ -11,9 +11,9 @@ const LIKELIEST = 5; // so many next symbols are listed
 const WORDS = {
   title: "An induction head at work",
   question:
-    "This model has two layers with one head each. In training it saw random strings, each written " +
-    "twice. Now it has read k q z m t b, and k again. What will it write next, and how can it " +
-    "know? Say it, then let it write. Then switch one head off.",
+    "This model has two layers with one head each. In training it saw random strings, each " +
+    "written twice. Now it has read k q z m t b, and k again. What will it write next, and how " +
+    "can it know? Say it, then let it write. Then switch one head off.",
   stage: "The text, and where each place looks in layer 1 (above) and layer 2 (below)",
   typed: "1 to 14 letters, or digits up to 5",
   asks: "Place that asks",
@@ -27,18 +27,18 @@ const WORDS = {
   layers: ["layer 1", "layer 2"],
   off: "{layer}: off",
   legend:
-    "Squares: the letters read. Round: the place that asks; drag it. Arcs lead from a place to where " +
-    "it looks, the wider the larger the weight. Full ink: the asking place in layer 2, and in layer " +
-    "1 the place that it finds. Diamond: the next letter.",
+    "Squares: the letters read. Round: the place that asks; drag it. Arcs lead from a place to " +
+    "where it looks, the wider the larger the weight. Full ink: the asking place in layer 2, and " +
+    "in layer 1 the place that it finds. Diamond: the next letter.",
   fresh:
-    "{symbol} at place {place} has not been there before: there is nothing to copy. The model says " +
-    "{next} (probability {probability}).",
+    "{symbol} at place {place} has not been there before: there is nothing to copy. The model " +
+    "says {next} (probability {probability}).",
   looks:
     "{symbol} stood at place {before}, and {wanted} followed. Layer 2 looks there with weight " +
     "{weight}. The model says {next} (probability {probability}).",
   blind:
-    "{symbol} stood at place {before}, and {wanted} followed. The head of layer 2 is off: nothing " +
-    "looks there. The model says {next} (probability {probability}).",
+    "{symbol} stood at place {before}, and {wanted} followed. The head of layer 2 is off: " +
+    "nothing looks there. The model says {next} (probability {probability}).",
   copies: " At {right} of {count} such places of the text it says what followed.",
   table: ["Layer 1: weights", "Layer 2: weights"],
   head: "place",
@@ -46,16 +46,16 @@ const WORDS = {
   answers: [
     "It writes the letter that followed the first time, and so copies the string to its end. Two " +
       "steps do it. The head of layer 1 looks at the place before. So each place now holds two " +
-      "letters, its own and the one before it. The head of layer 2 looks for the place whose letter " +
-      "before is the letter that asks, and reads what stands there.",
-    "Switch off either head and the copying falls apart. Without layer 1 no place knows what came " +
-      "before it: layer 2 still reads letters of the text, but has nothing to match, and is right " +
-      "now and then. Without layer 2 nobody looks back for it, and mostly the model just says the " +
-      "letter before, which is what layer 1 has fetched. So it is with one head in each layer; " +
-      "where a layer has two, they may do the same work, and one can go.",
-    "The strings were random, so no string can have been learned by heart: what was learned is to " +
-      "look. In training all letters of a string differed. Type one twice, with different followers, " +
-      "and the place that asks has two places to look at.",
+      "letters, its own and the one before it. The head of layer 2 looks for the place whose " +
+      "letter before is the letter that asks, and reads what stands there.",
+    "Switch off either head and the copying falls apart. Without layer 1 no place knows what " +
+      "came before it: layer 2 still reads letters of the text, but has nothing to match, and is " +
+      "right now and then. Without layer 2 nobody looks back for it, and mostly the model just " +
+      "says the letter before, which is what layer 1 has fetched. So it is with one head in each " +
+      "layer; where a layer has two, they may do the same work, and one can go.",
+    "The strings were random, so no string can have been learned by heart: what was learned is " +
+      "to look. In training all letters of a string differed. Type one twice, with different " +
+      "followers, and the place that asks has two places to look at.",
   ],
 };
 
@@ -121,7 +121,8 @@ function arc(x, y, to, up) {
   const start = y + up * GAP;
   if (to === x) return `M${x - 3} ${start}c-7 ${14 * up} 13 ${14 * up} 6 0`;
   const across = (x - to) / 2;
-  return `M${x} ${start}A${across} ${Math.min(across, HIGHEST)} 0 0 ${up < 0 ? 0 : 1} ${to} ${start}`;
+  const sweep = up < 0 ? 0 : 1;
+  return `M${x} ${start}A${across} ${Math.min(across, HIGHEST)} 0 0 ${sweep} ${to} ${start}`;
 }
 
 function build({ stage, side, change, state }) {
@@ -147,7 +148,6 @@ function build({ stage, side, change, state }) {
     "g", {}, svg("path", { class: "attn-value", d: "M0 -14L12 0L0 14L-12 0Z" }), output,
   );
   back.append(next);
-  const last = ({ text, place }) => Math.min(place, text.length - 1);
   const grip = handle(picture, {
     role: "query",
     marker: "round",
@@ -163,12 +163,13 @@ function build({ stage, side, change, state }) {
 
   const write = (text) => change({ text, place: text.length - 1 });
   const text = html("input", {
-    type: "text", maxlength: LONGEST, autocomplete: "off", autocapitalize: "none", spellcheck: "false",
+    type: "text", maxlength: LONGEST, autocapitalize: "none", autocomplete: "off",
+    spellcheck: "false",
   });
   text.addEventListener("input", () => {
-    const typed = [...text.value.toLowerCase()].filter((symbol) => ALPHABET.includes(symbol)).join("");
-    text.value = typed;
-    if (typed) write(typed);
+    const symbols = [...text.value.toLowerCase()].filter((symbol) => ALPHABET.includes(symbol));
+    text.value = symbols.join("");
+    if (symbols.length) write(text.value);
   });
   // An empty box is left alone while one types, and filled again afterwards.
   text.addEventListener("blur", () => (text.value = state().text));
@@ -195,12 +196,13 @@ function build({ stage, side, change, state }) {
   return (now) => {
     const result = compute(now);
     const count = now.text.length;
-    const place = last(now);
+    const place = Math.min(now.place, count - 1);
     const x = (n) => picture.at([n + 1, 0])[0];
     const found = argmax(result.weights[1][place]);
     layers.forEach(({ name, arcs }, layer) => {
       const works = WORKING[now.heads][layer];
-      name.textContent = works ? WORDS.layers[layer] : fill(WORDS.off, { layer: WORDS.layers[layer] });
+      const said = WORDS.layers[layer];
+      name.textContent = works ? said : fill(WORDS.off, { layer: said });
       const looks = result.weights[layer].flatMap((row, m) =>
         works ? row.flatMap((weight, n) => (weight < FAINT ? [] : [{ m, n, weight }])) : [],
       );
@@ -233,12 +235,13 @@ function build({ stage, side, change, state }) {
     if (document.activeElement !== text) text.value = now.text;
     heads.show(now.heads);
     const chances = result.probabilities[place];
-    const order = chances.map((_, i) => i).sort((a, b) => chances[b] - chances[a]).slice(0, LIKELIEST);
+    const order = [...ALPHABET].map((_, i) => i).sort((a, b) => chances[b] - chances[a]);
+    const likeliest = order.slice(0, LIKELIEST);
     const wanted = now.text[behind(now.text)[place]];
     list.show(
-      order.map((i) => ALPHABET[i]),
-      order.map((i) => chances[i]),
-      order.map((i) => (ALPHABET[i] === wanted ? WORDS.followed : "")),
+      likeliest.map((i) => ALPHABET[i]),
+      likeliest.map((i) => chances[i]),
+      likeliest.map((i) => (ALPHABET[i] === wanted ? WORDS.followed : "")),
     );
     return { sentence: sentence(now, result, place), tables: () => tables(now, result, place) };
   };
@@ -268,7 +271,9 @@ const tables = ({ text }, { weights, probabilities }, place) => [
   {
     caption: WORDS.probabilities,
     head: [WORDS.head, ...ALPHABET],
-    rows: [[`${place + 1} ${text[place]}`, ...probabilities[place].map((chance) => show(chance, 4))]],
+    rows: [
+      [`${place + 1} ${text[place]}`, ...probabilities[place].map((chance) => show(chance, 4))],
+    ],
   },
 ];
 

@@ -1,7 +1,7 @@
 // Reads scores block by block, and shows what is kept of them until the softmax is done.
 import {
-  argmax, choice, clamp, fill, generator, handle, html, mount, plane, pool, round, set, show, slider,
-  softmax, stepper, sum, svg, table,
+  argmax, choice, clamp, fill, generator, handle, html, mount, plane, pool, round, set, show,
+  slider, softmax, stepper, sum, svg, table,
 } from "../kit.js";
 
 const COUNT = 10;
@@ -9,16 +9,15 @@ const COUNT = 10;
 const WORDS = {
   title: "Softmax without seeing it all",
   question:
-    "Ten scores come in blocks, and each block may be read only once. How can you divide by a sum " +
-    "that you do not know yet, or subtract a maximum that may come last? Say it, then step through " +
-    "the blocks. Then lift the last block, and leave the rescaling out.",
+    "Ten scores come in blocks, and each block may be read only once. How can you divide by a " +
+    "sum that you do not know yet, or subtract a maximum that may come last? Say it, then step " +
+    "through the blocks. Then lift the last block, and leave the rescaling out.",
   stage: "Scores in blocks, the weights so far and the read so far",
   scores: "scores",
   score: "Score {n}",
   place: "{y}",
   lifted: "+{lift}",
   weights: "weights so far, add to {sum}",
-  values: "values",
   read: "read so far",
   back: "Block back",
   forward: "Read next block",
@@ -35,9 +34,9 @@ const WORDS = {
   nan: "NaN",
   infinity: "∞",
   legend:
-    "Squares: the scores; drag them. Frames: the blocks, thick the one just read, dashed those to " +
-    "come; the ring marks the maximum so far. Outlines: the weights of all ten at once. " +
-    "Diamonds: the values; the thick one is the read so far, the dashed line where it should end.",
+    "Squares: the scores; drag them. Frames: the blocks, thick the one just read, dashed those " +
+    "to come; the ring marks the maximum so far. Outlines: the weights of all ten at once. " +
+    "Diamonds: the values; the thick one is the read so far, and the dashed line is its goal.",
   before: "Nothing is read yet. Nothing is known but that {blocks} blocks will come.",
   first: "The first block is read. Its largest score is {top}.",
   raised:
@@ -68,10 +67,11 @@ const WORDS = {
       "comes, all powers were too large by one common factor, e to the power of old minus new " +
       "maximum. Multiply both sums by it and go on. At the end the result is that of the whole.",
     "Without the rescaling the blocks are measured from different maxima. As long as no later " +
-      "block is larger, nobody notices. Lift the last block by 3, and the earlier ones count too much.",
-    "Without subtracting a maximum it works too, on small scores. Lift the last block by 1000: its " +
-      "powers overflow to infinity, and infinity by infinity is no number. The running maximum keeps every " +
-      "power at most 1.",
+      "block is larger, nobody notices. Lift the last block by 3, and the earlier ones count too " +
+      "much.",
+    "Without subtracting a maximum it works too, on small scores. Lift the last block by 1000: " +
+      "its powers overflow to infinity, and infinity by infinity is no number. The running " +
+      "maximum keeps every power at most 1.",
     "The size of the blocks does not matter, not even when the last one is shorter. It sets how " +
       "much must be held at once, and no part of the result.",
   ],
@@ -107,7 +107,8 @@ export function compute({ scores: placed, values, lift, block, rule }) {
   const denominator = sum(scores.map((score) => Math.exp(score - maximum)));
   const weights = softmax(scores);
   const read = sum(weights.map((weight, n) => weight * values[n]));
-  return { scores, steps, whole: { maximum, denominator, total: read * denominator, weights, read } };
+  const whole = { maximum, denominator, total: read * denominator, weights, read };
+  return { scores, steps, whole };
 }
 
 // ---- the picture -------------------------------------------------------------------------
@@ -121,7 +122,7 @@ const HIGHEST = 9;
 
 const number = (value, digits = 2) => {
   if (Number.isNaN(value)) return WORDS.nan;
-  if (!Number.isFinite(value)) return value < 0 ? `−${WORDS.infinity}` : WORDS.infinity;
+  if (value === Infinity) return WORDS.infinity;
   const size = Math.abs(value);
   const extreme = size >= 1e6 || (size > 0 && size < 10 ** -digits);
   return extreme ? value.toExponential(1).replace("e+", "e") : show(value, digits);
@@ -137,10 +138,10 @@ function item() {
   return { node: svg("g", {}, bar, outline, amount), bar, outline, amount };
 }
 
-function diamond(size) {
+function diamond() {
+  const mark = svg("path", { class: "attn-value", d: "M0 -13L13 0L0 13L-13 0Z" });
   const letter = svg("text", { class: "attn-letter", y: 5 });
-  const d = `M0 ${-size}L${size} 0L0 ${size}L${-size} 0Z`;
-  return { node: svg("g", {}, svg("path", { class: "attn-value", d }), letter), letter };
+  return { node: svg("g", {}, mark, letter), letter };
 }
 
 function build({ stage, side, change, state }) {
@@ -168,7 +169,7 @@ function build({ stage, side, change, state }) {
   const frames = pool(back, () => svg("rect"));
   const stems = pool(back, () => svg("path", { class: "attn-ray" }))(COUNT);
   const items = pool(back, item)(COUNT);
-  const values = pool(back, () => diamond(13))(COUNT);
+  const values = pool(back, diamond)(COUNT);
   const along = (value) => picture.at([1 + (value / HIGHEST) * (COUNT - 1), READ]);
   for (const value of [0, 3, 6, 9]) {
     const [x, y] = along(value);
@@ -268,7 +269,7 @@ function build({ stage, side, change, state }) {
     block.show(now.block);
     lift.show(now.lift);
     rule.show(now.rule);
-    readings.replaceChildren(table(measures(current, whole, 2)));
+    readings.replaceChildren(table(measures(current, whole)));
     return {
       sentence: sentence(now, result, step),
       tables: () => tables(now, result, step),
@@ -297,11 +298,11 @@ function sentence({ rule }, { steps, whole }, step) {
   return said + fill(right ? WORDS.right : WORDS.wrong, end);
 }
 
-const measures = (current, whole, digits) => ({
+const measures = (current, whole) => ({
   caption: WORDS.measures,
   head: WORDS.head,
   rows: Object.entries(WORDS.names).map(([name, label]) => [
-    label, current ? number(current[name], digits) : "", number(whole[name], digits),
+    label, current ? number(current[name]) : "", number(whole[name]),
   ]),
 });
 
@@ -310,7 +311,8 @@ const tables = (now, { scores, steps, whole }, step) => [
     caption: WORDS.steps,
     head: WORDS.step,
     rows: steps.slice(0, step).map(({ maximum, factor, denominator, total, read }, i) => [
-      String(i + 1), ...[maximum, factor, denominator, total, read].map((value) => number(value, 4)),
+      String(i + 1),
+      ...[maximum, factor, denominator, total, read].map((value) => number(value, 4)),
     ]),
   },
   {
