@@ -133,9 +133,9 @@ def test_training_makes_it_better_and_repeats_itself(hidden):
     for _ in range(2):
         torch.manual_seed(0)
         rng = np.random.default_rng(0)
-        batches = [(torch.from_numpy(repeated(rng, 16, 3, TOKENS)), 4)] * 30
-        runs.append(train(Decoder(TOKENS, SIZE, 2, 1, 6, hidden), batches))
-    assert runs[0].shape == (30,)
+        batches = [(torch.from_numpy(repeated(rng, 16, 3, TOKENS)), 4)] * 60
+        runs.append(train(Decoder(TOKENS, SIZE, 2, 1, 6, hidden), batches, rate=1e-2))
+    assert runs[0].shape == (60,)
     assert np.array_equal(*runs)
     assert runs[0][-5:].mean() < 0.8 * runs[0][:5].mean()
 
