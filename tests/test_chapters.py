@@ -24,6 +24,7 @@ CONCEPTS = {
     "structured_attention": (34, 69, 98),
     "pointer_network": (*range(70, 78), 107),
     "self_attention": (*range(78, 94), 108, 111, 113),
+    "transformer": (52, 87, 94, 95, 113),
     "applications": (17, 18, 19, 22, 31, 37, *range(95, 104)),
 }
 ERRATA = {
@@ -36,6 +37,7 @@ ERRATA = {
     "structured_attention": (29,),
     "pointer_network": (23, 24, 25, 26, 50),
     "self_attention": (1, 2, 3, 4, 5, 6, 7, 16, 30, 31, 32, 40, 41, 46, 51),
+    "transformer": (38, 45),
     "applications": (36, 37),
 }
 

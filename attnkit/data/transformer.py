@@ -3,8 +3,11 @@
 >>> repeated(np.random.default_rng(0), batch=2, length=3, n_symbols=9)
 array([[4, 5, 2, 4, 5, 2],
        [2, 8, 3, 2, 8, 3]])
->>> print(spell(stories(np.random.default_rng(0), 1)[0]))
+>>> print(spell(stories(np.random.default_rng(0), 1)[0])[:43])
+Eva Fell called Cleo Hill. Dan Cole saw Eva
 """
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -69,10 +72,10 @@ def spell(tokens):
 def judged(tokens):
     """Counts of a story: sentences, those that have a form; people named again, those rightly."""
     words = [VOCABULARY[token] for token in tokens[1:]]
-    sentences = [part.split() + ["."] for part in " ".join(words).split(" .")[:-1]]
+    sentences = [[*part.split(), "."] for part in " ".join(words).split(" .")[:-1]]
     formed = sum(any(_has_form(sentence, form) for form in FORMS) for sentence in sentences)
     known, again, right = {}, 0, 0
-    for name, surname in zip(words, words[1:]):
+    for name, surname in pairwise(words):
         if name in NAMES:
             again += name in known
             right += known.get(name) == surname

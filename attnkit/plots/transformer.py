@@ -12,7 +12,6 @@ from attnkit.plots import (
     ROUND,
     SQUARE,
     WIDTH,
-    boxed,
     weight_map,
 )
 
@@ -28,7 +27,6 @@ WORDS = {
     "apart": "how different the places are",
     "step": "step of the training",
     "loss": "loss",
-    "smallest": "the smallest loss there is",
     "layer": "layer {}",
     "asks": "who asks",
     "asked": "who is asked",
@@ -74,34 +72,26 @@ def _box(axes, x, y, word):
 def gradients(norms):
     """Size of the gradient against the block; ``norms`` {order: one number a block}."""
     figure = Figure((WIDTH, 2.7), layout="constrained")
-    axes = figure.add_subplot(xlabel=WORDS["block"], ylabel=WORDS["gradient"], yscale="log")
+    axes = figure.add_subplot(xlabel=WORDS["block"], ylabel=WORDS["gradient"])
     for (order, sizes), (line, marker) in zip(norms.items(), STYLES, strict=False):
         blocks = range(1, len(sizes) + 1)
         axes.plot(blocks, sizes, line, marker=marker, markersize=4, color=INK, label=WORDS[order])
-    _plain_powers(axes, norms.values())
+    axes.set_ylim(bottom=0)
     figure.legend(loc="outside upper left", ncols=2)
     return figure
 
 
 def collapse(distances):
     """How far a sequence is from one vector in all places, after each layer; {stack: numbers}."""
-    figure = Figure((WIDTH, 3.0), layout="constrained")
+    figure = Figure((WIDTH, 3.4), layout="constrained")
     axes = figure.add_subplot(xlabel=WORDS["depth"], ylabel=WORDS["apart"], yscale="log")
     for (name, sizes), (line, marker) in zip(distances.items(), STYLES, strict=True):
         axes.plot(sizes, line, marker=marker, markersize=5, color=INK, label=name)
-    _plain_powers(axes, distances.values())
-    figure.legend(loc="outside upper left")
-    return figure
-
-
-def _plain_powers(axes, curves):
-    """Powers of ten in plain text, which a screen reader and a small screen can show."""
-    lowest = int(np.floor(np.log10(min(np.min(curve) for curve in curves))))
-    highest = int(np.ceil(np.log10(max(np.max(curve) for curve in curves))))
-    step = max(1, (highest - lowest) // 4)
-    powers = range(highest, lowest - 1, -step)
+    powers = range(0, -17, -4)
     axes.set_yticks([10.0**power for power in powers], [f"1e{power}" for power in powers])
     axes.minorticks_off()
+    figure.legend(loc="outside upper left")
+    return figure
 
 
 def training(losses, window=20):
