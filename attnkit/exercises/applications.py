@@ -195,9 +195,15 @@ def _(rng):
     return _text(rng, N=5, D=5, P=5, R=5)
 
 
-@explanation_tests.case("many orders", group="a text without padding")
+@explanation_tests.case("many orders, up and down", group="a text without padding")
 def _(rng):
-    return _text(rng, N=6, D=4, P=21, R=4)
+    while True:
+        text = _text(rng, N=6, D=4, P=21, R=4)
+        model = {name: text[name] for name in ("H", "query", "w", "real")}
+        weights, p = _read(**model)
+        rises = prediction(weights[text["orders"]], text["H"], text["w"]) > p
+        if 0.3 < rises.mean() < 0.7:
+            return text
 
 
 @explanation_tests.case("an even number of orders", group="a text without padding")
