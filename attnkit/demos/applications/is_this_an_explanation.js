@@ -10,9 +10,9 @@ const TOLERANCE = 0.05;
 const WORDS = {
   title: "Is this an explanation?",
   question:
-    "Two models read an opinion and say how probable it is that it is good. Both average the states " +
-    "of its words by attention. Change the weights: does the answer change? In which of the models, " +
-    "and by which weights? Say it, then choose weights or drag them.",
+    "Two readers, both trained models, say how probably a text is good. Both average the states of " +
+    "its words by attention. Change the weights: does the answer change? Of which reader, and by " +
+    "which weights? Say it, then choose weights or drag them.",
   stage: "The answer, and for each word its weight, its value and its contribution",
   encoder: "A word’s state comes from",
   encoders: { recurrent: "a recurrent encoder (BiGRU)", per_word: "its word alone (MLP)" },
@@ -37,16 +37,16 @@ const WORDS = {
     "right. Green bars: contributions, weight times value. Long green line: their sum. It is the " +
     "answer, at the top as a probability (large diamond); dashed: by attention’s own weights; " +
     "grey: by 100 shuffles of them.",
-  own: "The {encoder} model says {answer}: {p}. Of the words “{word}” contributes most to it.",
-  same: "With {weights} the {encoder} model still says {answer}: {p} (own {own}).",
-  turned: "With {weights} the {encoder} model turns to {answer}: {p} (own {own}).",
+  own: "The {encoder} reader says {answer}: {p}. Of the words “{word}” contributes most to it.",
+  same: "With {weights} the {encoder} reader still says {answer}: {p} (own {own}).",
+  turned: "With {weights} the {encoder} reader turns to {answer}: {p} (own {own}).",
   weights: {
     equal: "equal weights",
     shuffled: "shuffled weights",
     adversary: "adversarial weights",
     yours: "your weights",
   },
-  models: { recurrent: "recurrent", per_word: "per-word" },
+  readers: { recurrent: "recurrent", per_word: "word" },
   readings: {
     caption: "How probably good is the text?",
     own: "by its own weights",
@@ -55,23 +55,23 @@ const WORDS = {
     median: "shuffled: median change",
     turned: "shuffled: turned, of 100",
   },
-  table: "Words, {encoder} model",
+  table: "Words, {encoder} reader",
   table_head: ["word", "own weight", "weight", "value", "contribution"],
   shuffles: "Good, by each shuffle",
-  shuffles_head: ["shuffle", "recurrent", "per-word"],
+  shuffles_head: ["shuffle", "recurrent", "word"],
   answers: [
     "Watch the diamonds. The answer is a weighted average of the values, so no weights can take it " +
-      "past the outermost of them. In the recurrent model each state has read its neighbours, and " +
+      "past the outermost of them. In the recurrent reader each state has read its neighbours, and " +
       "most values lean to the side of the answer: equal weights and most shuffles leave it where it " +
-      "was. In the per-word model a value knows its word only. Of the others many lean to the " +
-      "wrong side. They have next to no weight, so training had no reason to correct them. There " +
-      "the weights decide.",
-    "In both models quite different weights can give nearly the same answer: the adversary takes the " +
+      "was. In the word reader a value knows its word only, and of the words that are no opinion many " +
+      "lean to the wrong side: they get next to no weight, so training had no reason to correct " +
+      "them. There the weights decide.",
+    "In both readers quite different weights can give nearly the same answer: the adversary takes the " +
       "furthest that change it by 0.05 at most. That they exist does not say that attention is " +
-      "arbitrary. Shuffles show what usually happens, the adversary the worst that can.",
-    "So a weight says where a model reads, not what it reads there. Look at the contributions: a " +
+      "arbitrary. Shuffles show what usually happens, the adversary the worst that can happen.",
+    "So a weight says where a reader looks, not what it reads there. Look at the contributions: a " +
       "word may have a large weight and lean to the other side, or hardly lean at all. And these " +
-      "are states, not words: in the recurrent model a contribution that stands at one word may " +
+      "are states, not words: in the recurrent reader a contribution that stands at one word may " +
       "come from its neighbour.",
   ],
 };
@@ -246,7 +246,7 @@ function build({ stage, side, change, state }) {
   return (now) => {
     const words = now.texts[now.text];
     const both = Object.fromEntries(
-      Object.keys(WORDS.models).map((name) => [name, compute({ ...now, encoder: name })]),
+      Object.keys(WORDS.readers).map((name) => [name, compute({ ...now, encoder: name })]),
     );
     const result = both[now.encoder];
     const { own, values, weights, contributions } = result;
@@ -294,7 +294,7 @@ function build({ stage, side, change, state }) {
 
 function sentence({ encoder, kind }, words, { p, pOwn, score, contributions }) {
   const verdict = (probability) => WORDS[probability > 0.5 ? "good" : "bad"];
-  const said = { encoder: WORDS.models[encoder], answer: verdict(p) };
+  const said = { encoder: WORDS.readers[encoder], answer: verdict(p) };
   const found = { ...said, weights: WORDS.weights[kind], p: show(p), own: show(pOwn) };
   if (kind === "own") {
     return fill(WORDS.own, { ...found, word: words[argmax(contributions.map((one) => one * score))] });
@@ -307,7 +307,7 @@ function summary(both) {
   const row = (name, of) => [name, ...Object.values(both).map(of)];
   return {
     caption: words.caption,
-    head: ["", ...Object.values(WORDS.models)],
+    head: ["", ...Object.values(WORDS.readers)],
     rows: [
       row(words.own, ({ pOwn }) => show(pOwn)),
       row(words.now, ({ p }) => show(p)),
@@ -319,7 +319,7 @@ function summary(both) {
 }
 
 const detail = ({ encoder }, words, { own, weights, values, contributions }) => ({
-  caption: fill(WORDS.table, { encoder: WORDS.models[encoder] }),
+  caption: fill(WORDS.table, { encoder: WORDS.readers[encoder] }),
   head: WORDS.table_head,
   rows: words.map((word, n) => [
     `${n + 1} ${word}`,

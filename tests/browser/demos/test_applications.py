@@ -11,7 +11,7 @@ from .hand import box, drag, number, numbers
 
 PAGE = "chapters/applications"
 TITLE = "Is this an explanation?"
-MODELS = {"recurrent": "recurrent", "per_word": "per-word"}
+READERS = {"recurrent": "recurrent", "per_word": "word"}
 ENCODERS = {"recurrent": "a recurrent encoder (BiGRU)", "per_word": "its word alone (MLP)"}
 SHUFFLES = 100
 
@@ -23,7 +23,7 @@ def demo(page):
 
 @pytest.fixture
 def came(page):
-    """What came with the page: the texts, and what each model makes of them."""
+    """What came with the page: the texts, and what each reader makes of them."""
     texts = page.locator('script[type="application/vnd.jupyter.widget-state+json"]')
     states = json.loads(texts.first.text_content())["state"].values()
     (state,) = (one["state"] for one in states if "per_word" in one["state"])
@@ -46,14 +46,14 @@ def is_right(demo, came, encoder, text=0):
     """All that is shown is what attnkit makes of the weights; returns these and the answer."""
     own, values = np.array(came[encoder])[:, text]
     found = numbers(demo)
-    words = found[f"Words, {MODELS[encoder]} model"]
+    words = found[f"Words, {READERS[encoder]} reader"]
     assert [name.split()[1] for name in words] == came["texts"][text]
     columns = np.array(list(words.values())).T
     weights = columns[1]
     np.testing.assert_allclose(columns[0], own, atol=6e-5)
     np.testing.assert_allclose(columns[2], values, atol=6e-5)
     np.testing.assert_allclose(columns[3], weights * values, atol=2e-3)
-    readings, model = shown(demo), list(MODELS).index(encoder)
+    readings, model = shown(demo), list(READERS).index(encoder)
     p, before = good(weights, values), good(own, values)
     np.testing.assert_allclose(readings["by these weights"][model], p, atol=0.01)
     np.testing.assert_allclose(readings["by its own weights"][model], before, atol=0.01)
@@ -90,7 +90,7 @@ def test_every_kind_of_weights(demo, came):
             choose(demo, "shuffled")
             weights, p = is_right(demo, came, encoder, text)
             np.testing.assert_allclose(np.sort(weights), np.sort(own), atol=6e-5)
-            first = numbers(demo)["Good, by each shuffle"]["1"][list(MODELS).index(encoder)]
+            first = numbers(demo)["Good, by each shuffle"]["1"][list(READERS).index(encoder)]
             np.testing.assert_allclose(first, p, atol=0.01)
             choose(demo, "adversarial")
             weights, p = is_right(demo, came, encoder, text)
@@ -102,7 +102,7 @@ def test_every_kind_of_weights(demo, came):
 def test_weights_matter_where_words_do_not_mix(demo, came):
     """The answer under the demo holds for the texts that came with it."""
     turned = {}
-    for encoder in MODELS:
+    for encoder in READERS:
         own, values = np.array(came[encoder])
         before = np.array([good(*pair) for pair in zip(own, values, strict=True)])
         equal = np.array([good(np.full(len(row), 1 / len(row)), row) for row in values])
@@ -115,7 +115,7 @@ def test_weights_matter_where_words_do_not_mix(demo, came):
 def test_by_mouse(page, demo, came):
     """A weight that is dragged takes from the others, and Reset brings attention's own back."""
     assert demo.get_by_label("attention’s own").is_checked()
-    assert "recurrent model says" in status(demo)
+    assert "recurrent reader says" in status(demo)
     first, _ = is_right(demo, came, "recurrent")
     word = int(first.argmin())
     grip = demo.get_by_role("slider", name=f"Weight of word {word + 1},")
