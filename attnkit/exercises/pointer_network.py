@@ -901,6 +901,23 @@ def _(scores, width=1):
 
 
 @decode.misconception(
+    "leaves the hidden slots in the sum",
+    hint="You never choose what is hidden, yet it keeps its share of the probability, and your "
+    "totals are too small. Hide first, then normalise.",
+)
+def _(scores, width=1):
+    def log(row, mask):
+        if mask.dtype == int:  # it has stopped, which the sum does not know
+            return np.where(mask, row.dtype.type(0), -np.inf)
+        return np.where(mask, reference.log_distribution(row, np.ones_like(mask)), -np.inf)
+
+    def end(mask, n):
+        return mask if n else np.eye(1, len(mask), dtype=int)[0]
+
+    return _search(scores, width, log=log, end=end)
+
+
+@decode.misconception(
     "shares one mask among the sequences of the batch",
     hint="What the first sequence has pointed at is hidden from the second in your answer. Every "
     "sequence needs a mask of its own.",
