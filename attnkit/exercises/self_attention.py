@@ -795,8 +795,8 @@ def masked_attention(Q, K, V, real, causal=False):
     Padding hides *keys*. A query in the padding asks like any other, and nobody uses its answer.
     A query that sees nothing gets zeros, in its weights and in its read. Return the tuple
     `(read, weights)`. The scores may be of any size. There may be batch axes in front of all four
-    arrays. Call your own masked softmax of exercise 9.1, or write its lines again here: this
-    exercise is checked by itself.
+    arrays. In a notebook you may call your own masked softmax of exercise 9.1. A field on a page of
+    the book is checked by itself: there, write its lines again.
     """
 
 
