@@ -4,6 +4,8 @@ import os
 import secrets
 from pathlib import Path
 
+from attnkit.grading.submission import BESIDE, all_but
+
 c = get_config()  # noqa: F821 (nbgrader provides it)
 
 c.CourseDirectory.course_id = "attention"
@@ -13,7 +15,7 @@ c.CourseDirectory.source_directory = "solutions"
 # other file that was handed in is taken along.
 c.Autograde.exporter_class = "attnkit.grading.plugin.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = ["attnkit.grading.plugin.Graft"]
-c.CourseDirectory.ignore = ["*"]
+c.CourseDirectory.ignore = all_but("*.ipynb", *BESIDE)
 # The answers run in a confined process of their own; what they return is judged outside of it.
 c.Autograde.autograde_preprocessors = [
     "attnkit.grading.plugin.Judge",

@@ -27,6 +27,8 @@ TITLES = {
     "structured_attention": "Structured attention",
     "pointer_network": "Pointer networks",
     "self_attention": "Self-attention",
+    "transformer": "The Transformer",
+    "applications": "Applications and limits",
 }
 
 KERNEL = {
@@ -64,10 +66,17 @@ def solution(exercise):
     the exercise gives them.
     """
     given = {getattr(node, "name", "") for node in ast.parse(exercise.given).body}
-    reference = inspect.unwrap(exercise.reference)
-    body, called = _body(reference)
-    helpers = [_definition(function) for name, function in called.items() if name not in given]
-    return "\n\n".join([*helpers, body])
+    helpers = {}
+
+    def write_out(function):
+        body, called = _body(function)
+        for name, helper in called.items():
+            if name not in given | helpers.keys():
+                helpers[name] = _definition(helper, write_out(helper))
+        return body
+
+    body = write_out(inspect.unwrap(exercise.reference))
+    return "\n\n".join([*helpers.values(), body])
 
 
 def _imports(items):
@@ -204,8 +213,7 @@ def _body(function):
     return textwrap.dedent(text).replace("xp.", "np."), called
 
 
-def _definition(function):
-    body, _ = _body(function)
+def _definition(function, body):
     return f"def {function.__name__}{inspect.signature(function)}:\n{textwrap.indent(body, '    ')}"
 
 

@@ -39,7 +39,7 @@ def log_partition(unary, transition):
     :returns: ``(...)``
     :raises TypeError, ValueError: naming the argument, for input of another kind
 
-    Source: Kim et al. (2017), section 3; the forward recursion is that of hidden Markov models.
+    Source: Kim et al. (2017); the forward recursion is that of hidden Markov models.
 
     >>> import numpy as np
     >>> bool(np.isclose(log_partition(np.zeros((5, 3)), np.zeros((3, 3))), np.log(3**5)))
@@ -68,7 +68,7 @@ def chain_marginals(unary, transition):
     :returns: ``(..., N, S)``; at each position the states add to one
     :raises TypeError, ValueError: naming the argument, for input of another kind
 
-    Source: Kim et al. (2017), section 3; the recursion is that of hidden Markov models.
+    Source: Kim et al. (2017); the recursion is that of hidden Markov models.
 
     >>> import numpy as np
     >>> chain_marginals(np.zeros((2, 5, 3)), np.zeros((3, 3))).shape
@@ -107,7 +107,7 @@ def chain_weights(scores, transition):
     :returns: weights, the shape of ``scores``
     :raises TypeError, ValueError: naming the argument, for input of another kind
 
-    Source: Kim et al. (2017), section 3, selecting a subsequence.
+    Source: Kim et al. (2017), selecting a subsequence.
 
     >>> import numpy as np
     >>> chain_weights(np.array([2.0, 0.0, 2.0]), np.array([[1.0, 0.0], [0.0, 1.0]])).round(2)
@@ -163,7 +163,7 @@ def hierarchical_attention(X, W_word, q_word, W_sentence, q_sentence, word_mask,
         ``(..., L)``
     :raises TypeError, ValueError: naming the argument, for input of another kind
 
-    Source: Yang et al. (2016), section 2.2, without their recurrent encoders and biases.
+    Source: Yang et al. (2016), without their recurrent encoders and biases.
 
     >>> import numpy as np
     >>> X, one, seen = np.ones((2, 3, 5, 4)), np.ones, np.ones((2, 3, 5), bool)

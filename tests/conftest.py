@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 
 ROOT = Path(__file__).parents[1]
 
@@ -13,12 +14,21 @@ torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
-def book():
-    """The folder of the built book, after `make book`."""
-    built = subprocess.run(
-        ["make", "book"], cwd=ROOT, capture_output=True, text=True, timeout=1500, check=False
-    )
-    assert built.returncode == 0, (built.stdout + built.stderr)[-6000:]
+def book(tmp_path_factory, testrun_uid):
+    """The folder of the built book, after `make book` by the first of the processes that test."""
+    built = tmp_path_factory.getbasetemp().parent / f"book-{testrun_uid}"
+    with FileLock(f"{built}.lock"):
+        if not built.exists():
+            made = subprocess.run(
+                ["make", "book"],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                timeout=1500,
+                check=False,
+            )
+            assert made.returncode == 0, (made.stdout + made.stderr)[-6000:]
+            built.touch()
     return ROOT / "_build" / "html"
 
 

@@ -24,6 +24,7 @@ CONCEPTS = {
     "structured_attention": (34, 69, 98),
     "pointer_network": (*range(70, 78), 107),
     "self_attention": (*range(78, 94), 108, 111, 113),
+    "applications": (17, 18, 19, 22, 31, 37, *range(95, 104)),
 }
 ERRATA = {
     "cognition": (33, 34, 35),
@@ -35,6 +36,7 @@ ERRATA = {
     "structured_attention": (29,),
     "pointer_network": (23, 24, 25, 26, 50),
     "self_attention": (1, 2, 3, 4, 5, 6, 7, 16, 30, 31, 32, 40, 41, 46, 51),
+    "applications": (36, 37),
 }
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -78,6 +80,15 @@ def test_exercises_stand_in_their_order(chapter):
     assert shown == [item.name for item in of_chapter(chapter) if isinstance(item, Exercise)]
 
 
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_landing_page_counts_the_exercises(chapter):
+    text = (ROOT / "index.md").read_text(encoding="utf-8")
+    label = chapter.replace("_", "-")
+    row = re.search(rf"^\| \{{ref\}}`{label}` \| .*\? \| \d+ \| (\d+) \|$", text, re.M)
+    assert row, "no row"
+    assert int(row[1]) == sum(isinstance(item, Exercise) for item in of_chapter(chapter))
+
+
 @pages
 def test_a_figure_says_what_it_shows(page):
     for head, code in CELL.findall(page.read_text(encoding="utf-8")):
@@ -108,6 +119,13 @@ def test_every_citation_is_in_the_bibliography(page):
     cited = re.findall(r"\{cite:\w\}`([^`]+)`", page.read_text(encoding="utf-8"))
     keys = {key.strip() for group in cited for key in group.split(",")}
     assert not keys - known
+
+
+def test_every_entry_of_the_bibliography_is_cited():
+    bibliography = (FOLDER / "references.bib").read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    cited = ",".join(re.findall(r"\{cite:\w\}`([^`]+)`", text)).replace(" ", "").split(",")
+    assert not set(re.findall(r"^@\w+\{([^,]+),", bibliography, re.M)) - set(cited)
 
 
 @pages

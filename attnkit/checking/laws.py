@@ -152,6 +152,15 @@ def agrees(sentence, formulation):
     return Law(sentence, broken)
 
 
+def without(name, law):
+    """The law where the argument ``name`` is not given, such as a mask that would move too."""
+
+    def broken(answer, arguments, rng, close):
+        return None if name in arguments else law.test(answer, arguments, rng, close)
+
+    return Law(law.sentence, broken)
+
+
 def inputs_unchanged():
     def broken(answer, arguments, rng, close):
         before = {k: np.copy(v) for k, v in arguments.items() if isinstance(v, np.ndarray)}

@@ -85,3 +85,15 @@ class Reals(traitlets.TraitType):
         sizes = [str(n) if isinstance(n, int) else f"{n[0]} to {n[1]}" for n in self.shape]
         kind = f"an array of shape ({' by '.join(sizes)}) with entries" if sizes else "a number"
         return f"{kind} from {self.low.tolist()} to {self.high.tolist()}"
+
+
+class Wholes(Reals):
+    """Whole numbers within limits."""
+
+    def contains(self, array):
+        """Within the limits, and whole."""
+        return super().contains(array) & (array % 1 == 0)
+
+    def info(self):
+        """What the trait takes, for the error that names it."""
+        return super().info() + ", whole numbers"

@@ -309,7 +309,75 @@ export function discs(picture) {
   };
 }
 
-// The same weights as a list of bars; `notes` says a word about some of them.
+// Steps that weigh what they look at, as a table: a square above each column, a diamond before each
+// row, a frame around the last row; below it is room for a `foot`. There are at most 13 columns; of
+// a few the cells are larger.
+export function stepGrid({ label, foot = 0 }) {
+  const [edge, room, widest] = [40, 352, 44];
+  const extent = edge + room + 4;
+  const box = (shape) => {
+    const letter = svg("text", { class: "attn-letter", y: 5 });
+    return { node: svg("g", {}, shape(), letter), letter };
+  };
+  const square = () => svg("rect", { class: "attn-key", x: -11, y: -11, width: 22, height: 22 });
+  const diamond = () => svg("path", { class: "attn-value", d: "M0 -14L14 0L0 14L-14 0Z" });
+  // A layer each: cells that are added later must not cover the marks of earlier steps.
+  const [shades, between, above] = [svg("g"), svg("g"), svg("g")];
+  const cells = svg("g", { transform: `translate(${edge} ${edge})` }, shades, between, above);
+  const read = svg("g", { transform: `translate(${edge} ${edge / 2})` });
+  const written = svg("g", { transform: `translate(${edge / 2} ${edge})` });
+  const outline = svg("rect", { class: "attn-grid", x: edge, y: edge });
+  const frame = svg("rect", { class: "attn-equal", x: edge });
+  const squares = pool(shades, () => svg("rect", { class: "attn-column" }));
+  const marks = pool(above, () =>
+    svg("path", { class: "attn-needed", d: "M0 -6L6 0L0 6L-6 0Z" }),
+  );
+  const sources = pool(read, () => box(square));
+  const outputs = pool(written, () => box(diamond));
+  const named = ({ node, letter }, transform, name) => {
+    set(node, { transform });
+    letter.textContent = name;
+    set(letter, { style: `font-size: ${name.length > 2 ? 11 : 14}px` });
+  };
+  return {
+    node: svg(
+      "svg",
+      { viewBox: `0 0 ${extent} ${extent + foot}`, role: "img", "aria-label": label },
+      outline, cells, read, written, frame,
+    ),
+    edge,
+    extent,
+    between, // the cells and the marks, for what else is to be marked
+    // `wanted` is the column that each row should look at. Returns the size of a cell.
+    show({ columns, rows, weights, wanted }) {
+      const [across, down] = [columns.length, rows.length];
+      const cell = Math.min(widest, room / across);
+      const centre = (index) => (index + 0.5) * cell;
+      squares(down * across).forEach((square, i) => {
+        const [row, column] = [Math.floor(i / across), i % across];
+        set(square, { x: column * cell, y: row * cell, width: cell, height: cell });
+        set(square, { "fill-opacity": weights[row][column] });
+      });
+      marks(down).forEach((mark, row) => {
+        set(mark, { transform: `translate(${centre(wanted[row])} ${centre(row)})` });
+      });
+      sources(across).forEach((source, i) => {
+        const size = Math.min(1, cell / 24);
+        named(source, `translate(${centre(i)} 0) scale(${size})`, columns[i]);
+      });
+      outputs(down).forEach((output, i) => {
+        const size = Math.min(1, cell / 28);
+        named(output, `translate(0 ${centre(i)}) scale(${size})`, rows[i]);
+      });
+      set(outline, { width: across * cell, height: across * cell });
+      set(frame, { y: edge + Math.max(down - 1, 0) * cell, width: down ? across * cell : 0 });
+      set(frame, { height: cell });
+      return cell;
+    },
+  };
+}
+
+// Weights as a list of bars; `notes` says a word about some of them.
 export function bars(label) {
   const node = html("div", { class: "attn-bars", role: "group", "aria-label": label });
   const rows = pool(node, () => html("div", { class: "attn-bar" }));
@@ -350,7 +418,10 @@ export function mount({ model, el }, { words, traits, another, build }) {
   const status = html("p", { class: "attn-status", role: "status" });
   const reset = html("button", { type: "button" }, said.reset);
   const again = html("button", { type: "button" }, said.again);
-  const sheet = html("div", { class: "attn-sheet" });
+  // The keyboard reaches the tables, since they may have to be scrolled.
+  const sheet = html("div", {
+    class: "attn-sheet", role: "group", "aria-label": said.numbers, tabindex: 0,
+  });
   const numbers = html("details", {}, html("summary", {}, said.numbers), sheet);
   const answer = html("details", {}, html("summary", {}, said.answer));
   answer.append(...said.answers.map((paragraph) => html("p", {}, paragraph)));

@@ -19,6 +19,8 @@ CHAPTERS = (
     "structured_attention",
     "pointer_network",
     "self_attention",
+    "transformer",
+    "applications",
 )
 
 

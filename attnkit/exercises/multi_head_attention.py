@@ -6,7 +6,6 @@ import numpy as np
 
 from attnkit import multi_head_attention as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
-from attnkit.checking.laws import Law
 from attnkit.data.multi_head_attention import planted_heads
 from attnkit.exercises.self_attention import OF_EMPTY_ROWS
 from attnkit.self_attention import masked_softmax
@@ -336,15 +335,6 @@ def _(weights, V):
 # --------------------------------------------------------------------------- 6.2
 
 
-def _without_mask(law):
-    """The law where no mask is given: one would have to move with the items."""
-
-    def broken(answer, arguments, rng, close):
-        return None if "mask" in arguments else law.test(answer, arguments, rng, close)
-
-    return Law(law.sentence, broken)
-
-
 def _weights_where_hidden(answer, arguments):
     if "mask" not in arguments:
         return None
@@ -388,11 +378,11 @@ def softmax(scores, axis=-1):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 ''',
     laws=[
-        _without_mask(laws.sums_to(1, along=lambda arguments: -1, **_weights)),
+        laws.without("mask", laws.sums_to(1, along=lambda arguments: -1, **_weights)),
         laws.not_negative(**_weights),
-        _without_mask(laws.items_permuted("C", axis=-2, **_output)),
-        _without_mask(laws.items_permuted("C", axis=-2, output_axis=-1, **_weights)),
-        _without_mask(laws.batch_independent("X", "C", rank=2, **_output)),
+        laws.without("mask", laws.items_permuted("C", axis=-2, **_output)),
+        laws.without("mask", laws.items_permuted("C", axis=-2, output_axis=-1, **_weights)),
+        laws.without("mask", laws.batch_independent("X", "C", rank=2, **_output)),
         laws.agrees("a key that the mask hides gets no weight", _weights_where_hidden),
     ],
     hints=(

@@ -1,5 +1,7 @@
 """The exercises of the chapter on pointer networks: how probable a sequence is, and decoding."""
 
+import itertools
+
 import numpy as np
 
 from attnkit import pointer_network as reference
@@ -306,6 +308,29 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
 
 
 @log_likelihood.misconception(
+    "reads zeros before the first step instead of GO",
+    hint="Before step 1 the decoder reads the input of the gate, `x[:, 0]`. It is learned like any "
+    "other input.",
+)
+def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
+    def feed(m, logs):
+        return x[np.arange(len(x)), chosen[:, m - 1]] if m else np.zeros_like(x[:, 0])
+
+    return _written(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v, feed=feed)
+
+
+@log_likelihood.misconception(
+    "joins the input and the state the other way round",
+    hint="`W` meets `[d; x]`: first the state, then the input. The other order has the same shape, "
+    "so nothing complains.",
+)
+def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
+    D = x.shape[-1]
+    turned = np.concatenate([W[:, D:], W[:, :D]], axis=-1)
+    return _written(x, e, d_0, chosen, mask, steps, turned, W_q, W_k, v)
+
+
+@log_likelihood.misconception(
     "does not move the decoder's state",
     hint="Every step starts from the state of the step before, not from `d_0`.",
 )
@@ -389,6 +414,16 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
 
 
 @log_likelihood.misconception(
+    "makes a mask of its own from what was chosen",
+    hint="`mask` says what each step may point at, and it need not be what the sequence has left: "
+    "in some tasks one may point twice, and in some a slot is never open.",
+)
+def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
+    mask = reference.unvisited(chosen, x.shape[1])
+    return _written(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v)
+
+
+@log_likelihood.misconception(
     "reads the mask the wrong way round",
     hint="True means *may be pointed at*.",
 )
@@ -469,6 +504,42 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
 )
 def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     return _written(x, e, d_0, chosen, mask, np.ones_like(steps), W, W_q, W_k, v)
+
+
+@log_likelihood.misconception(
+    "multiplies the padding by zero",
+    hint="Where nothing is visible the logarithm is NaN or minus infinity, and zero times that is "
+    "NaN. Choose with `np.where`, do not multiply.",
+)
+def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
+    def log(scores, visible):
+        hidden = np.where(visible, scores, -np.inf)
+        return hidden - np.logaddexp.reduce(hidden, axis=-1, keepdims=True)
+
+    with np.errstate(invalid="ignore"):
+        every = np.ones_like(steps)
+        log_p, _ = _written(x, e, d_0, chosen, mask, every, W, W_q, W_k, v, log=log)
+        log_p = log_p * steps
+    return log_p, log_p.sum(-1)
+
+
+@log_likelihood.misconception(
+    "does not count STOP",
+    hint="To stop is a choice of the network like any other, and it may be an improbable one: the "
+    "step that points at the gate counts if `steps` says so.",
+)
+def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
+    return _written(x, e, d_0, chosen, mask, steps & (chosen != 0), W, W_q, W_k, v)
+
+
+@log_likelihood.misconception(
+    "averages over the steps that count",
+    hint="An average is a fine thing to train with. Asked for is the logarithm of the probability "
+    "of the whole sequence: the sum.",
+)
+def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
+    log_p, total = reference.log_likelihood(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v)
+    return log_p, total / steps.sum(-1, dtype=x.dtype)
 
 
 @log_likelihood.misconception(
@@ -755,6 +826,14 @@ def _(rng):
     return {"scores": _scores(rng, B=12, M=5, S=5, size=0.7), "width": 2}
 
 
+@decode.case("a sequence that has stopped loses its place", group="the beam")
+def _(rng):
+    # STOP is second best at first. Two beginnings then push it out, and end up below it.
+    start, middle = [0.2, 0.65, 0.05, 0.05, 0.05], [0.01, 0.01, 0.49, 0.48, 0.01]
+    scores = np.log([[start, middle, [0.2] * 5]])
+    return {"scores": scores + 0.02 * rng.normal(size=(3, 3, 5)), "width": 2}
+
+
 @decode.case("a beam wider than there are sequences", group="the beam")
 def _(rng):
     return {"scores": _scores(rng, B=3, M=4, S=3), "width": 40}
@@ -969,6 +1048,54 @@ def _(scores, width=1):
             if len(candidate[1]) == 1 or before not in first:
                 first[(*before, candidate[1][-1]) if len(candidate[1]) == 1 else before] = candidate
         return list(first.values())[:width]
+
+    return _search(scores, width, best=best)
+
+
+@decode.misconception(
+    "keeps all beginnings, whatever the width",
+    hint="That finds the most probable sequence of all, at a price that grows with every step. A "
+    "beam keeps `width` beginnings and may miss it; with `width=1` it has to be greedy.",
+)
+def _(scores, width=1):
+    return _search(scores, width, best=lambda candidates, width: candidates)
+
+
+@decode.misconception(
+    "compares sequences by their average over the steps",
+    hint="That favours long sequences, and some translators want it so. Here sequences compete by "
+    "their totals as they are.",
+)
+def _(scores, width=1):
+    def best(candidates, width):
+        def average(candidate):
+            total, path, _ = candidate
+            return total / (path.index(0) + 1 if 0 in path else len(path))
+
+        full = len(candidates[0][1]) == scores.shape[1]
+        return sorted(candidates, key=lambda c: -average(c))[: 1 if full else width]
+
+    return _search(scores, width, best=best)
+
+
+@decode.misconception(
+    "sets sequences that have stopped aside",
+    hint="A sequence that has stopped competes for one of the `width` places at every step and may "
+    "lose it. In your search it is safe, and makes room for another.",
+)
+def _(scores, width=1):
+    M, aside, calls = scores.shape[1], [], itertools.count()
+
+    def best(candidates, width):
+        step = next(calls) % M
+        if step == 0:
+            aside.clear()
+        kept = sorted(candidates, key=lambda c: -c[0])[:width]
+        aside.extend(one for one in kept if one[1][-1] == 0)
+        going = [one for one in kept if one[1][-1] != 0]
+        if step < M - 1:
+            return going
+        return [(total, np.pad(path, (0, M - len(path))), 0) for total, path, _ in aside + going]
 
     return _search(scores, width, best=best)
 

@@ -273,6 +273,19 @@ def _(unary, transition):
 
 
 @chain_marginals.misconception(
+    "takes the evidence of the position itself into its backward message",
+    hint="b of n sums over the state at n + 1, so the evidence it adds is that of n + 1. You add "
+    "that of n, and the last position's is never sent back.",
+)
+def _(unary, transition):
+    backward = [np.zeros_like(unary[..., 0, :])]
+    for n in range(unary.shape[-2] - 2, -1, -1):
+        steps = transition + (unary[..., n, :] + backward[-1])[..., None, :]
+        backward.append(_lse(steps, -1))
+    return softmax(_messages(unary, transition)[0] + np.stack(backward[::-1], axis=-2))
+
+
+@chain_marginals.misconception(
     "forgets the transition into the last position",
     hint="Look at a chain of two positions: there is one transition, and you leave it out.",
 )
@@ -352,6 +365,26 @@ def _(unary, transition):
         backward.append((evidence[..., n, :] * backward[-1]) @ step.T)
     product = np.stack(forward, axis=-2) * np.stack(backward[::-1], axis=-2)
     return product / product.sum(axis=-1, keepdims=True)
+
+
+@chain_marginals.misconception(
+    "keeps probabilities and makes them add to one at every step",
+    hint="That keeps the sum over all chains from running away, but not one state against another: "
+    "exp(-1000) of the largest is 0, and a later score may make up for it. Keep the messages in "
+    "logarithms.",
+)
+def _(unary, transition):
+    def share(numbers):
+        return numbers / numbers.sum(axis=-1, keepdims=True)
+
+    evidence = np.exp(unary - unary.max(axis=-1, keepdims=True))
+    step = np.exp(transition - transition.max())
+    forward, backward = [share(evidence[..., 0, :])], [np.ones_like(evidence[..., 0, :])]
+    for n in range(1, unary.shape[-2]):
+        forward.append(share(evidence[..., n, :] * (forward[-1] @ step)))
+    for n in range(unary.shape[-2] - 1, 0, -1):
+        backward.append(share((evidence[..., n, :] * backward[-1]) @ step.T))
+    return share(np.stack(forward, axis=-2) * np.stack(backward[::-1], axis=-2))
 
 
 @chain_marginals.misconception(
@@ -784,6 +817,40 @@ def _(*arguments):
 
 
 @hierarchical_attention.misconception(
+    "leaves out the tanh for the sentences",
+    hint="The words have their tanh. Between the matrix and the query of the sentences stands one "
+    "as well.",
+)
+def _(*arguments):
+    def score(items, W, q):
+        hidden = items @ W.T
+        return (hidden if W is arguments[3] else np.tanh(hidden)) @ q
+
+    return _levels(arguments, score=score)
+
+
+@hierarchical_attention.misconception(
+    "divides the scores by the square root of their size",
+    hint="That belongs to the dot product of a query and a key. Here a layer with a tanh scores, "
+    "and what it gives is taken as it is.",
+)
+def _(*arguments):
+    return _levels(arguments, score=lambda items, W, q: np.tanh(items @ W.T) @ q / np.sqrt(q.size))
+
+
+@hierarchical_attention.misconception(
+    "hides the words of hidden sentences",
+    hint="The word weights depend on `word_mask` alone. That a sentence is hidden is the second "
+    "level's business: it gets no weight, whatever it reads.",
+)
+def _(*arguments):
+    *others, word_mask, sentence_mask = arguments
+    return reference.hierarchical_attention(
+        *others, word_mask & sentence_mask[..., None], sentence_mask
+    )
+
+
+@hierarchical_attention.misconception(
     "averages the sentence weights over the batch",
     hint="Each document has weights of its own; a mean over the first axis mixes them.",
 )
@@ -875,6 +942,21 @@ def _(*arguments):
     return _levels(
         arguments, normalise=lambda scores, mask: _unmasked(np.where(mask, scores, -np.inf))
     )
+
+
+@hierarchical_attention.misconception(
+    "adds a small number to the sum so as not to divide by zero",
+    hint="The empty row reads zeros, but every other row adds to a little less than one. Divide by "
+    "the sum where there is one: `np.where(total == 0, 1, total)`.",
+)
+def _(*arguments):
+    def normalise(scores, mask):
+        shown = np.where(mask, scores, -np.inf)
+        top = shown.max(axis=-1, keepdims=True)
+        exponentials = np.exp(shown - np.where(np.isfinite(top), top, 0))
+        return exponentials / (exponentials.sum(axis=-1, keepdims=True) + 1e-8)
+
+    return _levels(arguments, normalise=normalise)
 
 
 @hierarchical_attention.misconception(

@@ -56,13 +56,14 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Graded:
-    """What a worker made of a submission: the result, and the text of the graded notebooks.
+    """What a worker made of a submission: the result, and the graded notebooks, by file name.
 
-    ``lost`` says that some of it was ended for the time or the memory it took.
+    With them go the files that nbgrader's exchange lays beside a submission. ``lost`` says that
+    some of it was ended for the time or the memory it took.
     """
 
     result: dict
-    notebooks: dict
+    files: dict
     timestamp: object
     fingerprint: str
     lost: bool
@@ -254,12 +255,12 @@ class Batch:
         unanswered = {name: part["unanswered"] for name, part in parts}
         try:
             marker.unlink(missing_ok=True)
-            _write(place / "result.json", json.dumps(graded.result, indent=1))
-            for name, text in graded.notebooks.items():
-                _write(self._graded(student) / f"{name}.ipynb", text)
+            _write(place / "result.json", json.dumps(graded.result, indent=1).encode())
+            for name, content in graded.files.items():
+                _write(self._graded(student) / name, content)
             self.converter.set_permissions(self.assignment.name, student)
             self.writer.write(student, graded.timestamp, marks, unanswered)
-            _write(marker, self._key(graded.fingerprint))
+            _write(marker, self._key(graded.fingerprint).encode())
         except Exception as error:
             return _fault(error)
         return None
@@ -272,13 +273,13 @@ class Batch:
         return Row(student, "to mark" if by_hand else "graded", points, full, _reason(result))
 
 
-def _write(path, text):
+def _write(path, content):
     """Write a file whole or not at all, even if the machine stops."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.draft")
     draft.unlink(missing_ok=True)
-    with open(draft, "w", encoding="utf-8") as file:
-        file.write(text)
+    with open(draft, "wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
@@ -398,7 +399,7 @@ def judged(assignment, folder):
     fingerprint = submission.fingerprint()
     timestamp, no_time = submission.timestamp()
     judge, limit = Judge(config=assignment.config), LimitOutput(config=assignment.config)
-    parts, texts, lost = {}, {}, False
+    parts, files, lost = {}, submission.beside(), False
     for name, teacher in assignment.teachers.items():
         handed_in, note = submission.read(name)
         blank = nbformat.v4.new_notebook()
@@ -406,10 +407,10 @@ def judged(assignment, folder):
         outcome = judge.judged(notebook)
         notebook, _ = limit.preprocess(outcome.notebook, {})
         parts[name] = {"read": handed_in is not None, "note": note, **_marked(notebook)}
-        texts[name] = nbformat.writes(notebook, version=4)
+        files[f"{name}.ipynb"] = nbformat.writes(notebook, version=4).encode()
         lost = lost or bool(outcome.lost)
     result = {"notes": [no_time] if no_time else [], "notebooks": parts}
-    return Graded(result, texts, timestamp, fingerprint, lost)
+    return Graded(result, files, timestamp, fingerprint, lost)
 
 
 def _marked(notebook):

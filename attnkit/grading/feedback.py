@@ -6,6 +6,7 @@ formgrader; `write_all` writes the same pages for a whole class at once.
 
 import html
 from dataclasses import dataclass
+from pathlib import Path
 
 from markupsafe import Markup
 from nbconvert.exporters import Exporter
@@ -17,6 +18,7 @@ from attnkit.exercises import CHAPTERS, find, of_chapter
 from attnkit.grading import pages
 from attnkit.grading.batch import CannotGrade
 from attnkit.grading.graded import Book
+from attnkit.grading.submission import beside
 from attnkit.notebooks import TITLES, checked
 
 WAITING = "waits for your teacher"
@@ -37,7 +39,8 @@ class FeedbackExporter(Exporter):
                 course["notebook"], course["assignment"], course["student"]
             )
             text = page(nb, graded, Book(parent=self))
-        return text, resources | {"output_extension": self.file_extension}
+        files = beside(Path(resources["metadata"]["path"]))
+        return text, resources | {"output_extension": self.file_extension, "outputs": files}
 
 
 def write_all(course, assignment, students=()):
@@ -47,10 +50,13 @@ def write_all(course, assignment, students=()):
             if student not in submissions:
                 raise CannotGrade(f"the gradebook has no {assignment} of {student}")
             place = course.path(course.dirs.feedback_directory, assignment, student)
+            files = beside(course.path(course.dirs.autograded_directory, assignment, student))
             for graded in submissions[student].notebooks:
                 notebook = course.autograded(student, assignment, graded.name)
                 if notebook:
                     place.mkdir(parents=True, exist_ok=True)
+                    for name, content in files.items():
+                        (place / name).write_bytes(content)
                     target = place / f"{graded.name}.html"
                     target.write_text(page(notebook, graded, course.book), encoding="utf-8")
                     yield target

@@ -13,6 +13,7 @@ from traitlets import Bool, Integer
 from attnkit.grading import judge
 from attnkit.grading.gradebook import released
 from attnkit.grading.graft import Unreadable, graft, read
+from attnkit.grading.submission import beside
 
 # Where a note about the submission travels from the file's reader to the graft.
 NOTE = "note"
@@ -33,7 +34,8 @@ class SubmissionExporter(NotebookExporter):
             notebook = nbformat.v4.new_notebook(metadata={NOTE: note})
         else:
             notebook.metadata.pop(NOTE, None)  # a learner writes no note
-        return self.from_notebook_node(notebook, resources=resources or {}, **kwargs)
+        resources = (resources or {}) | {"outputs": beside(Path(filename).parent)}
+        return self.from_notebook_node(notebook, resources=resources, **kwargs)
 
 
 class Graft(NbGraderPreprocessor):

@@ -4,6 +4,7 @@ Names, links and times come from outside; whatever they are, each expected noteb
 a sentence that says why there is none.
 """
 
+import contextlib
 import glob
 import hashlib
 import os
@@ -13,6 +14,41 @@ from pathlib import Path
 from nbgrader.utils import parse_utc
 
 from attnkit.grading.graft import Unreadable, opened, read
+
+# What nbgrader's exchange lays beside a submission and looks for again beside its feedback.
+BESIDE = ("timestamp.txt", "submission_secret.txt")
+LONGEST = 1000  # bytes of such a file
+
+
+def all_but(*kept):
+    """Globs that match every file name but those kept, in which only the first letter may be a *.
+
+    nbgrader can be told what to leave behind, not what to take along. So these spell the names
+    from their ends: whatever has a known ending and goes on as no kept name does is matched.
+
+    >>> all_but("*.py", "py")
+    ['*[!y]', 'y', '*[!p]y', '*[!.]py']
+    """
+    endings = {name[start:] for name in kept for start in range(len(name) + 1)}
+    globs = []
+    for ending in sorted((e for e in endings if not e.startswith("*")), key=lambda e: (len(e), e)):
+        longer = {name[: -len(ending) or None][-1:] for name in kept if name.endswith(ending)}
+        before = "".join(sorted(longer - {""}))
+        if before == "*":
+            continue
+        if ending and ending not in kept:
+            globs.append(ending)
+        globs.append(f"*[!{before}]{ending}" if before else f"?*{ending}")
+    return globs
+
+
+def beside(folder):
+    """The content of those files by name, as far as they are ordinary files."""
+    found = {}
+    for name in BESIDE:
+        with contextlib.suppress(Unreadable), opened(folder / name) as (file, _):
+            found[name] = file.read(LONGEST)
+    return found
 
 
 def folders(coursedir, assignment):
@@ -57,6 +93,10 @@ class Submission:
         if name == self.renamed:
             return notebook, f"{_shown(path)} was taken for the expected {name}.ipynb."
         return notebook, None
+
+    def beside(self):
+        """The files that nbgrader's exchange needs, by name."""
+        return {} if self.linked else beside(self.folder)
 
     def timestamp(self):
         """When it was handed in, as nbgrader notes it, or None, and a note if that is no time."""

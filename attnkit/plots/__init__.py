@@ -7,9 +7,11 @@ figure can be translated.
 """
 
 import matplotlib
+import numpy as np
 from matplotlib.collections import PatchCollection
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
 
 QUERY, KEY, VALUE = "#b8470c", "#0a5f9e", "#00734f"
 INK, MUTED, LINE, PAPER = "#1a1a1a", "#5c5c5c", "#c9c9c9", "#ffffff"
@@ -76,3 +78,13 @@ def boxed(axes, x, y, symbol, colour):
     """A symbol in a box of its colour, centred at the point."""
     box = {"boxstyle": "square,pad=0.35", "facecolor": "none", "edgecolor": colour}
     axes.text(x, y, symbol, ha="center", va="center", color=colour, bbox=box)
+
+
+def pixels(axes, picture, left, top):
+    """A small picture as squares of ink, four shades dark: it turns with the page's colours."""
+    shades = np.ceil(np.clip(picture, 0, 1) * 4 - 0.5).astype(int)
+    for shade in range(1, 5):
+        corners = np.argwhere(shades == shade)[:, None, ::-1] + [[0, 0], [1, 0], [1, 1], [0, 1]]
+        if len(corners):
+            path = Path.make_compound_path_from_polys(corners + np.array([left, top]))
+            axes.add_patch(PathPatch(path, facecolor=to_rgba(INK, shade / 4), linewidth=0))

@@ -1,12 +1,10 @@
 """The figures of the chapter on hard attention."""
 
 import numpy as np
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path
+from matplotlib.patches import Rectangle
 
-from attnkit.plots import INK, KEY, LINE, MUTED, QUERY, VALUE, WIDTH
+from attnkit.plots import INK, KEY, LINE, MUTED, QUERY, VALUE, WIDTH, pixels
 
 WORDS = {
     "score": "score of bakery 2",
@@ -113,13 +111,13 @@ def canvas(cells, weights, query, accuracies):
     left, right = figure.subplots(1, 2, width_ratios=[1.15, 1])
     left.set(xlim=(-1, 31), ylim=(43, -6), aspect="equal", title=WORDS["canvas"])
     left.axis("off")
-    _pixels(left, query[None], 19, -5)
+    pixels(left, query[None], 19, -5)
     left.text(18, -4.3, WORDS["asked"], ha="right", va="center", color=QUERY)
     left.add_patch(Rectangle((18.6, -5.4), 8.8, 1.8, fill=False, edgecolor=QUERY))
     for n, (picture, weight) in enumerate(zip(cells, weights, strict=True)):
         x, y = 11 * (n % 3), 14.5 * (n // 3)
-        _pixels(left, picture[:1], x, y)
-        _pixels(left, picture[1:], x, y + 1.8)
+        pixels(left, picture[:1], x, y)
+        pixels(left, picture[1:], x, y + 1.8)
         style = {"edgecolor": VALUE, "linewidth": 2.6} if n == np.argmax(weights) else {}
         style = {"edgecolor": LINE, "linewidth": 1} | style
         left.add_patch(Rectangle((x - 0.8, y - 0.6), 9.6, 11, fill=False, **style))
@@ -135,13 +133,3 @@ def canvas(cells, weights, query, accuracies):
     right.spines["bottom"].set_visible(False)
     right.set_ylim(len(names) - 0.5, -0.7)
     return figure
-
-
-def _pixels(axes, picture, left, top):
-    """A small picture as squares of ink, four shades dark: it turns with the page's colours."""
-    shades = np.ceil(np.clip(picture, 0, 1) * 4 - 0.5).astype(int)
-    for shade in range(1, 5):
-        corners = np.argwhere(shades == shade)[:, None, ::-1] + [[0, 0], [1, 0], [1, 1], [0, 1]]
-        if len(corners):
-            path = Path.make_compound_path_from_polys(corners + np.array([left, top]))
-            axes.add_patch(PathPatch(path, facecolor=to_rgba(INK, shade / 4), linewidth=0))

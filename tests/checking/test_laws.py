@@ -115,3 +115,9 @@ CASES = {
 def test_law(law, keeps, breaks, arguments):
     assert law.broken_by(keeps, arguments) is None
     assert law.broken_by(breaks, arguments)
+
+
+def test_a_law_without_an_argument_is_silent_where_it_is_given():
+    law = laws.without("mask", laws.sums_to(1, along=last))
+    assert law.broken_by(lambda scores, mask=None: scores, SCORES)
+    assert law.broken_by(lambda scores, mask=None: scores, SCORES | {"mask": None}) is None

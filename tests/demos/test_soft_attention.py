@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from traitlets import TraitError
 
 from attnkit import soft_attention as sa
 from attnkit.demos import soft_attention as demos
 
 from .node import close, node
+from .traits import refuses
 
 SCORES = {
     "dot": lambda Q, K, W: sa.dot_scores(Q, K),
@@ -176,12 +176,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("widget", "name", "value", "message"), WRONG)
 def test_wrong_traits_are_named(widget, name, value, message):
-    """A value that the page could not draw is refused in words, and nothing changes."""
-    demo = widget()
-    before = getattr(demo, name)
-    with pytest.raises(TraitError, match=message):
-        setattr(demo, name, value)
-    assert getattr(demo, name) == before
+    refuses(widget(), name, value, message)
 
 
 def test_traits_are_set_and_observed_from_python():

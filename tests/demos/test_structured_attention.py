@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from traitlets import TraitError
 
 from attnkit import soft_attention as sa
 from attnkit import structured_attention as structured
 from attnkit.demos import structured_attention as demos
 
 from .node import close, node
+from .traits import refuses
 
 
 def test_evidence_and_neighbours():
@@ -61,8 +61,4 @@ def test_the_opening_state_tells_the_story():
     ],
 )
 def test_wrong_traits_are_named(name, value, message):
-    demo = demos.EvidenceAndNeighbours()
-    before = getattr(demo, name)
-    with pytest.raises(TraitError, match=message):
-        setattr(demo, name, value)
-    assert getattr(demo, name) == before
+    refuses(demos.EvidenceAndNeighbours(), name, value, message)

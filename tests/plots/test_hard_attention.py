@@ -1,6 +1,7 @@
 """The figures of the chapter on hard attention."""
 
 import numpy as np
+from matplotlib.patches import PathPatch
 
 from attnkit.plots import hard_attention as plots
 
@@ -34,6 +35,6 @@ def test_the_darkest_pixel_is_darkest_ink():
     picture = np.zeros((9, 9, 8))
     picture[0, 0, 2] = 1
     figure = plots.canvas(picture, WEIGHTS, np.zeros(8), {"soft": 1.0})
-    (patch,) = [p for p in figure.axes[0].patches if isinstance(p, plots.PathPatch)]
+    (patch,) = [p for p in figure.axes[0].patches if isinstance(p, PathPatch)]
     assert patch.get_path().get_extents().bounds == (2, 0, 1, 1)
     assert patch.get_facecolor()[3] == 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import traitlets
 
-from attnkit.demos import Demo, Reals, module, packed
+from attnkit.demos import Demo, Wholes, module, packed
 
 FOLDER = Path(__file__).parent
 MOST = 12  # numbers that the picture has room for
@@ -22,18 +22,6 @@ class Trained(traitlets.TraitType):
         raise traitlets.TraitError(
             f"{self.name} must be a trained PointerNetwork; got {repr(value)[:60]}"
         )
-
-
-class Wholes(Reals):
-    """Whole numbers within limits."""
-
-    def contains(self, array):
-        """Within the limits, and whole."""
-        return super().contains(array) & (array % 1 == 0)
-
-    def info(self):
-        """What the trait takes, for the error that names it."""
-        return super().info() + ", whole numbers"
 
 
 class Sorter(Demo):

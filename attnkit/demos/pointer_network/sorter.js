@@ -1,7 +1,7 @@
 // Lets a trained pointer network sort numbers, and shows where each of its steps points.
 import {
   argmax, bars, choice, clamp, fill, generator, html, mount, parameters, plus, pool, set, show,
-  sigmoid, softmax, stepper, svg, times,
+  sigmoid, softmax, stepGrid, stepper, svg, times,
 } from "../kit.js";
 
 const MOST = 12;
@@ -120,46 +120,14 @@ export function targets(numbers, chosen) {
 
 // ---- the picture -------------------------------------------------------------------------
 
-const LEFT = 40;
-const TOP = 40;
-const MATRIX = 352; // room for the cells of twelve numbers and the gate
-const WIDEST = 44;
-const EXTENT = LEFT + MATRIX + 4;
-
-function box(role) {
-  const mark = role === "attn-key"
-    ? svg("rect", { class: role, x: -11, y: -11, width: 22, height: 22 })
-    : svg("path", { class: role, d: "M0 -14L14 0L0 14L-14 0Z" });
-  const letter = svg("text", { class: "attn-letter", y: 5 });
-  return { node: svg("g", {}, mark, letter), letter };
-}
-
 // The gate is slot 0 and stands behind the last number.
 const column = (slot, slots) => (slot + slots - 1) % slots;
 const turned = (row) => [...row.slice(1), row[0]];
 
 function build({ stage, side, change, state }) {
-  const cells = svg("g", { transform: `translate(${LEFT} ${TOP})` });
-  const read = svg("g", { transform: `translate(${LEFT} ${TOP / 2})` });
-  const written = svg("g", { transform: `translate(${LEFT / 2} ${TOP})` });
-  const outline = svg("rect", { class: "attn-grid", x: LEFT, y: TOP });
-  const frame = svg("rect", { class: "attn-equal", x: LEFT });
-  stage.append(
-    svg(
-      "svg",
-      { viewBox: `0 0 ${EXTENT} ${TOP + MATRIX + 4}`, role: "img", "aria-label": WORDS.stage },
-      outline, cells, read, written, frame,
-    ),
-  );
-  // A layer each: cells that are added later must not cover the marks of earlier steps.
-  const layers = [svg("g"), svg("g"), svg("g")];
-  cells.append(...layers);
-  const squares = pool(layers[0], () => svg("rect", { class: "attn-column" }));
-  const crosses = pool(layers[1], () => svg("path", { class: "attn-axis" }));
-  const diamond = { class: "attn-needed", d: "M0 -6L6 0L0 6L-6 0Z" };
-  const marks = pool(layers[2], () => svg("path", diamond));
-  const sources = pool(read, () => box("attn-key"));
-  const outputs = pool(written, () => box("attn-value"));
+  const picture = stepGrid({ label: WORDS.stage });
+  stage.append(picture.node);
+  const crosses = pool(picture.between, () => svg("path", { class: "attn-axis" }));
 
   const text = html("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   set(text, { style: "letter-spacing: 0" }); // many numbers in a narrow box
@@ -196,38 +164,19 @@ function build({ stage, side, change, state }) {
     const wanted = targets(numbers, done.map(({ slot }) => slot));
     const step = done.length;
     const current = done.at(-1);
-    const cell = Math.min(WIDEST, MATRIX / slots);
-    const centre = (index) => (index + 0.5) * cell;
-    const corner = (i) => [Math.floor(i / slots), i % slots];
-    squares(step * slots).forEach((square, i) => {
-      const [row, n] = corner(i);
-      set(square, { x: n * cell, y: row * cell, width: cell, height: cell });
-      set(square, { "fill-opacity": turned(done[row].weights)[n] });
+    const cell = picture.show({
+      columns: turned(names),
+      rows: done.map(({ slot }) => (slot ? String(slot) : WORDS.stop)),
+      weights: done.map(({ weights }) => turned(weights)),
+      wanted: done.map((_, row) => column(wanted[row], slots)),
     });
     const hidden = done.flatMap(({ hidden }) => turned(hidden)).flatMap((is, i) => (is ? [i] : []));
     crosses(hidden.length).forEach((cross, i) => {
-      const [row, n] = corner(hidden[i]);
-      const [x, y, arm] = [centre(n), centre(row), 0.3 * cell];
+      const [row, n] = [Math.floor(hidden[i] / slots), hidden[i] % slots];
+      const [x, y, arm] = [(n + 0.5) * cell, (row + 0.5) * cell, 0.3 * cell];
       const d = `M${x - arm} ${y - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`;
       set(cross, { d });
     });
-    marks(step).forEach((mark, row) => {
-      const x = centre(column(wanted[row], slots));
-      set(mark, { transform: `translate(${x} ${centre(row)})` });
-    });
-    const size = Math.min(1, cell / 24);
-    sources(slots).forEach(({ node, letter }, i) => {
-      set(node, { transform: `translate(${centre(i)} 0) scale(${size})` });
-      letter.textContent = turned(names)[i];
-      set(letter, { style: `font-size: ${letter.textContent.length > 2 ? 11 : 14}px` });
-    });
-    outputs(step).forEach(({ node, letter }, i) => {
-      set(node, { transform: `translate(0 ${centre(i)}) scale(${Math.min(1, cell / 28)})` });
-      letter.textContent = done[i].slot ? String(done[i].slot) : WORDS.stop;
-    });
-    set(outline, { width: slots * cell, height: slots * cell });
-    set(frame, { y: TOP + Math.max(step - 1, 0) * cell, width: current ? slots * cell : 0 });
-    set(frame, { height: cell });
     if (document.activeElement !== text) text.value = numbers.join(" ");
     mask.show(now.masked ? "on" : "off");
     const before = done.slice(0, -1).map(({ slot }) => slot);

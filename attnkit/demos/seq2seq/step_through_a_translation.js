@@ -1,7 +1,7 @@
 // Runs a trained encoder and decoder on digits, and shows where each step of the decoder looks.
 import {
   argmax, bars, choice, clamp, fill, generator, html, mount, parameters, plus, pool, set, show,
-  sigmoid, softmax, stepper, sum, svg, times,
+  sigmoid, softmax, stepGrid, stepper, sum, svg, times,
 } from "../kit.js";
 
 const LONGEST = 12;
@@ -102,42 +102,20 @@ export function compute({ digits, values, states, embeddings }) {
 
 // ---- the picture -------------------------------------------------------------------------
 
-const LEFT = 34;
-const TOP = 34;
-const MATRIX = 336; // room for the cells of twelve digits; those of a few grow to WIDEST
-const WIDEST = 42;
-const EXTENT = LEFT + MATRIX + 4;
 const STRIP = 24; // half the height of the context's bars
 
-function box(role) {
-  const mark = role === "attn-key"
-    ? svg("rect", { class: role, x: -11, y: -11, width: 22, height: 22 })
-    : svg("path", { class: role, d: "M0 -14L14 0L0 14L-14 0Z" });
-  const letter = svg("text", { class: "attn-letter", y: 5 });
-  return { node: svg("g", {}, mark, letter), letter };
-}
-
 function build({ stage, side, change, state }) {
-  const cells = svg("g", { transform: `translate(${LEFT} ${TOP})` });
-  const read = svg("g", { transform: `translate(${LEFT} ${TOP / 2})` });
-  const written = svg("g", { transform: `translate(${LEFT / 2} ${TOP})` });
-  const outline = svg("rect", { class: "attn-grid", x: LEFT, y: TOP });
-  const frame = svg("rect", { class: "attn-equal", x: LEFT });
-  const middle = EXTENT + STRIP;
-  const strip = svg("g", { class: "attn-value", transform: `translate(${LEFT} ${middle})` });
-  const picture = svg(
-    "svg",
-    { viewBox: `0 0 ${EXTENT} ${middle + STRIP}`, role: "img", "aria-label": WORDS.stage },
-    outline, cells, read, written, frame, strip,
-    svg("path", { class: "attn-axis", d: `M${LEFT} ${middle}H${EXTENT}` }),
-    svg("text", { class: "attn-tick", x: LEFT / 2, y: middle + 5 }, WORDS.read),
+  const picture = stepGrid({ label: WORDS.stage, foot: 2 * STRIP });
+  const { edge, extent } = picture;
+  const middle = extent + STRIP;
+  const strip = svg("g", { class: "attn-value", transform: `translate(${edge} ${middle})` });
+  picture.node.append(
+    strip,
+    svg("path", { class: "attn-axis", d: `M${edge} ${middle}H${extent}` }),
+    svg("text", { class: "attn-tick", x: edge / 2, y: middle + 5 }, WORDS.read),
   );
-  stage.append(picture);
+  stage.append(picture.node);
   const entries = pool(strip, () => svg("rect"));
-  const squares = pool(cells, () => svg("rect", { class: "attn-column" }));
-  const marks = pool(cells, () => svg("path", { class: "attn-needed", d: "M0 -7L7 0L0 7L-7 0Z" }));
-  const sources = pool(read, () => box("attn-key"));
-  const targets = pool(written, () => box("attn-value"));
 
   const text = html("input", {
     type: "text", inputmode: "numeric", maxlength: LONGEST, autocomplete: "off", spellcheck: "false",
@@ -171,31 +149,16 @@ function build({ stage, side, change, state }) {
     const step = Math.min(now.step, count);
     const done = steps.slice(0, step);
     const place = count - Math.max(step, 1); // of the digit that this step has to write
-    const cell = Math.min(WIDEST, MATRIX / count);
-    const centre = (index) => (index + 0.5) * cell;
-    squares(step * count).forEach((square, i) => {
-      const [row, column] = [Math.floor(i / count), i % count];
-      set(square, { x: column * cell, y: row * cell, width: cell, height: cell });
-      set(square, { "fill-opacity": done[row].weights[column] });
-    });
-    marks(step).forEach((mark, row) => {
-      set(mark, { transform: `translate(${centre(count - 1 - row)} ${centre(row)})` });
-    });
-    sources(count).forEach(({ node, letter }, i) => {
-      set(node, { transform: `translate(${centre(i)} 0)` });
-      letter.textContent = digits[i];
-    });
-    targets(step).forEach(({ node, letter }, i) => {
-      set(node, { transform: `translate(0 ${centre(i)})` });
-      letter.textContent = String(done[i].written);
+    picture.show({
+      columns: [...digits],
+      rows: done.map(({ written }) => String(written)),
+      weights: done.map(({ weights }) => weights),
+      wanted: done.map((_, row) => count - 1 - row),
     });
     const current = done.at(-1);
-    set(outline, { width: count * cell, height: count * cell });
-    set(frame, { y: TOP + Math.max(step - 1, 0) * cell, width: current ? count * cell : 0 });
-    set(frame, { height: cell });
     const context = current?.context ?? [];
     const tallest = Math.max(1, ...context.map(Math.abs));
-    const width = (EXTENT - LEFT) / context.length;
+    const width = (extent - edge) / context.length;
     entries(context.length).forEach((entry, i) => {
       const height = (STRIP * Math.abs(context[i])) / tallest;
       const y = context[i] > 0 ? -height : 0;

@@ -1,4 +1,10 @@
-"""What a reader does with a demo, and what its tables say."""
+"""What a reader does with a demo, what its tables say, and the model that it runs."""
+
+import base64
+import json
+
+import numpy as np
+import torch
 
 
 def boxes(page):
@@ -50,3 +56,32 @@ def drag(page, handle, across, down):
     page.mouse.move(x + across / 2, y + down / 2)
     page.mouse.move(x + across, y + down)
     page.mouse.up()
+
+
+def finger(page, handle, *way):
+    """Put a finger on a handle, move it to each place of the way (pixels from there) and lift it.
+
+    The page must not scroll meanwhile.
+    """
+    handle.scroll_into_view_if_needed()
+    place = handle.bounding_box()
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
+    moves = [("touchMove", [{"x": x + across, "y": y + down}]) for across, down in way]
+    touch = page.context.new_cdp_session(page)
+    scrolled = page.evaluate("scrollY")
+    for kind, points in [("touchStart", [{"x": x, "y": y}]), *moves, ("touchEnd", [])]:
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert page.evaluate("scrollY") == scrolled
+
+
+def carried(page, name):
+    """The weights that came with the page for a demo's trait of this name, as torch loads them."""
+    texts = page.locator('script[type="application/vnd.jupyter.widget-state+json"]')
+    states = json.loads(texts.first.text_content())["state"].values()
+    (packed,) = (one["state"][name] for one in states if name in one["state"])
+    return {
+        parameter: torch.tensor(
+            np.frombuffer(base64.b64decode(tensor["float16"]), "<f2").reshape(tensor["shape"])
+        )
+        for parameter, tensor in packed.items()
+    }

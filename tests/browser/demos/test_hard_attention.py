@@ -5,7 +5,7 @@ import numpy as np
 from attnkit import hard_attention as ha
 from attnkit import soft_attention as sa
 
-from .hand import box, number, numbers
+from .hand import box, finger, number, numbers
 
 PAGE = "chapters/hard_attention"
 TITLE = "Three ways to a gradient"
@@ -82,12 +82,7 @@ def test_by_mouse(page):
 def test_by_finger(page):
     """A tap chooses a way."""
     demo = box(page, TITLE)
-    demo.get_by_text("straight-through", exact=True).first.scroll_into_view_if_needed()
-    place = demo.get_by_label("straight-through").bounding_box()
-    touch = page.context.new_cdp_session(page)
-    point = {"x": place["x"] + place["width"] / 2, "y": place["y"] + place["height"] / 2}
-    for kind, points in [("touchStart", [point]), ("touchEnd", [])]:
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    finger(page, demo.get_by_label("straight-through"))
     demo.get_by_label("straight-through").and_(demo.locator(":checked")).wait_for()
     is_right(demo)
     assert "straight-through" in status(demo)

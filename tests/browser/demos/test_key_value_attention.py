@@ -5,7 +5,7 @@ import numpy as np
 from attnkit import key_value_attention as kv
 from attnkit import soft_attention as sa
 
-from .hand import box, drag, numbers
+from .hand import box, drag, finger, numbers
 
 PAGE = "chapters/key_value_attention"
 TITLE = "A soft dictionary"
@@ -85,19 +85,7 @@ def test_by_finger(page):
     """A finger drags a key and does not scroll the page meanwhile."""
     demo = box(page, TITLE)
     K = entries(demo)[0]
-    key = demo.get_by_role("slider", name="Key k₁")
-    key.scroll_into_view_if_needed()
-    place = key.bounding_box()
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    touch = page.context.new_cdp_session(page)
-    scrolled = page.evaluate("scrollY")
-    for kind, points in [
-        ("touchStart", [{"x": x, "y": y}]),
-        ("touchMove", [{"x": x + 20, "y": y + 30}]),
-        ("touchEnd", []),
-    ]:
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    assert page.evaluate("scrollY") == scrolled
+    finger(page, demo.get_by_role("slider", name="Key k₁"), (20, 30))
     assert not np.array_equal(entries(demo)[0], K)
 
 

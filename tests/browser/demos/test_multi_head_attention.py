@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .hand import box, drag, numbers
+from .hand import box, drag, finger, numbers
 
 PAGE = "chapters/multi_head_attention"
 TITLE = "Heads side by side"
@@ -95,20 +95,7 @@ def test_queries_by_mouse_and_keyboard(page):
 
 def test_a_finger_moves_a_query_and_does_not_scroll(page):
     demo = box(page, TITLE)
-    handle = query(demo, "q₂")
-    handle.scroll_into_view_if_needed()
-    place = handle.bounding_box()
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    touch = page.context.new_cdp_session(page)
-    scrolled = page.evaluate("scrollY")
-    for kind, points in [
-        ("touchStart", [{"x": x, "y": y}]),
-        ("touchMove", [{"x": x + 30, "y": y - 20}]),
-        ("touchMove", [{"x": x + 70, "y": y - 60}]),
-        ("touchEnd", []),
-    ]:
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    assert page.evaluate("scrollY") == scrolled
+    finger(page, query(demo, "q₂"), (30, -20), (70, -60))
     assert said(demo)[1][0] != "q₂, place 6"
     is_sound(demo)
 

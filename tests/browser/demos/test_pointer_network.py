@@ -1,15 +1,12 @@
 """The sorter on the built page: every step is the trained network's own."""
 
-import base64
-import json
-
 import numpy as np
 import pytest
 import torch
 
 from attnkit.training.pointer_network import PointerNetwork
 
-from .hand import box, numbers
+from .hand import box, carried, numbers
 
 PAGE = "chapters/pointer_network"
 TYPED = "2 to 12 numbers up to 999"
@@ -23,18 +20,9 @@ def demo(page):
 @pytest.fixture
 def network(page):
     """The network as torch runs it, made of the weights that came with the page."""
-    texts = page.locator('script[type="application/vnd.jupyter.widget-state+json"]')
-    states = json.loads(texts.first.text_content())["state"].values()
-    (packed,) = (one["state"]["network"] for one in states if "network" in one["state"])
-    loaded = PointerNetwork(packed["stop"]["shape"][0], masked=True)
-    loaded.load_state_dict(
-        {
-            name: torch.tensor(
-                np.frombuffer(base64.b64decode(tensor["float16"]), "<f2").reshape(tensor["shape"])
-            )
-            for name, tensor in packed.items()
-        }
-    )
+    weights = carried(page, "network")
+    loaded = PointerNetwork(len(weights["stop"]), masked=True)
+    loaded.load_state_dict(weights)
     return loaded
 
 

@@ -1,15 +1,12 @@
 """The translating demo on the built page: every step is the trained model's own."""
 
-import base64
-import json
-
 import numpy as np
 import pytest
 import torch
 
 from attnkit.training.seq2seq import Seq2Seq
 
-from .hand import box, numbers
+from .hand import box, carried, numbers
 
 PAGE = "chapters/seq2seq"
 STEPS = "Step through a translation"
@@ -23,23 +20,11 @@ def demo(page):
 @pytest.fixture
 def models(page):
     """The two models as torch runs them, made of the weights that came with the page."""
-    texts = page.locator('script[type="application/vnd.jupyter.widget-state+json"]')
-    states = json.loads(texts.first.text_content())["state"].values()
-    (state,) = (model["state"] for model in states if "embeddings" in model["state"])
     loaded = {}
     for reads in ("states", "embeddings"):
-        size = state[reads]["first.bias"]["shape"][0]
-        loaded[reads] = Seq2Seq(10, 10, size, reads)
-        loaded[reads].load_state_dict(
-            {
-                name: torch.tensor(
-                    np.frombuffer(base64.b64decode(packed["float16"]), "<f2").reshape(
-                        packed["shape"]
-                    )
-                )
-                for name, packed in state[reads].items()
-            }
-        )
+        weights = carried(page, reads)
+        loaded[reads] = Seq2Seq(10, 10, len(weights["first.bias"]), reads)
+        loaded[reads].load_state_dict(weights)
     return loaded
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from attnkit import soft_attention as sa
 
-from .hand import box, drag, numbers
+from .hand import box, drag, finger, numbers
 
 PAGE = "chapters/soft_attention"
 PLANE, DIMENSION, CURVE = (
@@ -87,20 +87,7 @@ def test_plane_by_finger(page):
     """A finger drags a handle and does not scroll the page meanwhile."""
     demo = box(page, PLANE)
     start = plane_is_right(demo, lambda Q, K, W: sa.dot_scores(Q, K))
-    query = demo.get_by_role("slider", name="Query q")
-    query.scroll_into_view_if_needed()
-    place = query.bounding_box()
-    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] / 2
-    touch = page.context.new_cdp_session(page)
-    scrolled = page.evaluate("scrollY")
-    for kind, points in [
-        ("touchStart", [{"x": x, "y": y}]),
-        ("touchMove", [{"x": x - 40, "y": y - 40}]),
-        ("touchMove", [{"x": x - 60, "y": y - 80}]),
-        ("touchEnd", []),
-    ]:
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    assert page.evaluate("scrollY") == scrolled
+    finger(page, demo.get_by_role("slider", name="Query q"), (-40, -40), (-60, -80))
     assert plane_is_right(demo, lambda Q, K, W: sa.dot_scores(Q, K)) != start
 
 
