@@ -795,8 +795,8 @@ def masked_attention(Q, K, V, real, causal=False):
     Padding hides *keys*. A query in the padding asks like any other, and nobody uses its answer.
     A query that sees nothing gets zeros, in its weights and in its read. Return the tuple
     `(read, weights)`. The scores may be of any size. There may be batch axes in front of all four
-    arrays. Call your own masked softmax of exercise 9.1, or write its lines again here: this
-    exercise is checked by itself.
+    arrays. In a notebook you may call your own masked softmax of exercise 9.1. A field on a page of
+    the book is checked by itself: there, write its lines again.
     """
 
 
@@ -1252,7 +1252,7 @@ def _waves(angles, first=np.sin, second=np.cos):
 
 
 def _in_blocks(if_odd, sines, cosines):
-    """The mistake of another order, with so many waves of each kind for D columns."""
+    """The mistake of another order; of an odd D, one half is rounded up by 1 or down by 0."""
 
     @sinusoidal_positions.misconception(
         f"puts all sines first and then all cosines{if_odd}",
@@ -1263,13 +1263,13 @@ def _in_blocks(if_odd, sines, cosines):
     def _(N, D):
         angles = _angles(N, D)[:, ::2]  # one for each sine
         return np.concatenate(
-            [np.sin(angles[:, : sines(D)]), np.cos(angles[:, : cosines(D)])], axis=1
+            [np.sin(angles[:, : (D + sines) // 2]), np.cos(angles[:, : (D + cosines) // 2])], axis=1
         )
 
 
-_in_blocks("", lambda D: (D + 1) // 2, lambda D: D // 2)
-_in_blocks(", one column short if D is odd", lambda D: D // 2, lambda D: D // 2)
-_in_blocks(", one too many if D is odd", lambda D: (D + 1) // 2, lambda D: (D + 1) // 2)
+_in_blocks("", sines=1, cosines=0)
+_in_blocks(", one column short if D is odd", sines=0, cosines=0)
+_in_blocks(", one too many if D is odd", sines=1, cosines=1)
 
 
 @sinusoidal_positions.misconception(

@@ -813,8 +813,9 @@ def soft_attention(Q, K, V, temperature=1.0):
     ```
 
     The softmax has to be safe for scores of any size, also when the scores of one query lie
-    thousands below those of another. Call your own of exercise 3.1, or write its two lines again
-    here: this exercise is checked by itself. There may be batch axes in front.
+    thousands below those of another. In a notebook you may call your own of exercise 3.1. A field
+    on a page of the book is checked by itself: there, write its two lines again. There may be batch
+    axes in front.
     """
 
 
