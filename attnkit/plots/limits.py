@@ -33,20 +33,22 @@ def families(scores, weights):
     ``weights`` is ``{family: (3, items)}``.
     """
     figure = Figure((WIDTH, 5.4), layout="constrained")
-    rows = figure.subfigures(4, 1, height_ratios=[1, 1.15, 1.15, 1.15])
-    axes = rows[0].subplots()
+    grid = figure.add_gridspec(1 + len(FAMILIES), 3)
+    axes = figure.add_subplot(grid[0, :])
     axes.bar(range(len(scores)), scores, 0.8, color=to_rgba(KEY, 0.25), edgecolor=KEY)
     axes.axhline(0, color=MUTED, linewidth=0.8)
     axes.set_title(WORDS["scores"])
     _bare(axes)
-    for row, (family, names) in zip(rows[1:], FAMILIES.items(), strict=True):
-        row.supxlabel(WORDS[family] + "  →", color=MUTED, fontsize=10)
-        for axes, name, shares in zip(row.subplots(1, 3), names, weights[family], strict=True):
+    for row, (family, names) in enumerate(FAMILIES.items(), start=1):
+        for column, (name, shares) in enumerate(zip(names, weights[family], strict=True)):
+            axes = figure.add_subplot(grid[row, column])
             style = {"color": to_rgba(INK, 0.25), "edgecolor": INK}
             axes.bar(range(len(shares)), shares, 0.8, **style)
             axes.axhline(0, color=MUTED, linewidth=0.8)
             axes.set(title=WORDS[name], ylim=(0, 1.05))
             _bare(axes)
+            if column == 1:
+                axes.set_xlabel(WORDS[family] + "  →", color=MUTED, fontsize=10)
     return figure
 
 
