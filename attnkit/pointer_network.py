@@ -105,9 +105,9 @@ def _are_slots(name, chosen, arguments):
     "mask (..., M, S) bool",
     "steps (..., M) bool",
     "W (Dd, J)",
-    "W_q (A, Dd)",
-    "W_k (A, De)",
-    "v (A)",
+    "W_q (H, Dd)",
+    "W_k (H, De)",
+    "v (H)",
     W=_joins,
     chosen=_are_slots,
 )
@@ -127,9 +127,9 @@ def log_likelihood(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     :param mask: ``(..., M, S)`` of booleans, what each step may point at
     :param steps: ``(..., M)`` of booleans, False where a step is padding and does not count
     :param W: ``(Dd, Dd + D)``, a plain recurrent cell in place of the paper's gated one
-    :param W_q: ``(A, Dd)``
-    :param W_k: ``(A, De)``
-    :param v: ``(A,)``
+    :param W_q: ``(H, Dd)``
+    :param W_k: ``(H, De)``
+    :param v: ``(H,)``
     :returns: the logarithm of each step's probability ``(..., M)``, zero for padding, and their
         sum ``(...)``
     :raises TypeError, ValueError: naming the argument, for input of another kind

@@ -49,9 +49,9 @@ def layer_norm(X, gain, bias, eps=1e-5):
     "b_out (D)",
     "gain_1 (D)",
     "bias_1 (D)",
-    "W_1 (F, D)",
-    "b_1 (F)",
-    "W_2 (D, F)",
+    "W_1 (H, D)",
+    "b_1 (H)",
+    "W_2 (D, H)",
     "b_2 (D)",
     "gain_2 (D)",
     "bias_2 (D)",
@@ -92,8 +92,8 @@ def transformer_block(
     :param X: ``(..., N, D)``
     :param W_in, b_in, W_out, b_out: of the attention, see ``multi_head_attention``
     :param gain_1, bias_1: of the attention's norm, ``(D,)``
-    :param W_1, b_1: of the hidden layer, ``(F, D)`` and ``(F,)``
-    :param W_2, b_2: of the layer behind it, ``(D, F)`` and ``(D,)``
+    :param W_1, b_1: of the hidden layer, ``(H, D)`` and ``(H,)``
+    :param W_2, b_2: of the layer behind it, ``(D, H)`` and ``(D,)``
     :param gain_2, bias_2: of the small network's norm, ``(D,)``
     :param heads: a divisor of ``D``
     :param norm_first: whether the norms stand first, *pre-norm*; otherwise *post-norm*
@@ -244,10 +244,10 @@ def linear_attention(Q, K, V):
 
     With the features :math:`\phi` of ``positive_features``,
 
-    .. math:: h_n = \frac{\phi(q_n)\, S_n}{\phi(q_n)\, z_n^\top}, \quad
-              S_n = S_{n-1} + \phi(k_n)^\top v_n, \quad z_n = z_{n-1} + \phi(k_n)
+    .. math:: h_n = \frac{S_n^\top \phi(q_n)}{z_n^\top \phi(q_n)}, \quad
+              S_n = S_{n-1} + \phi(k_n)\, v_n^\top, \quad z_n = z_{n-1} + \phi(k_n)
 
-    These are the weights :math:`\phi(q_n) \cdot \phi(k_j)`, divided by their sum over
+    These are the weights :math:`\phi(q_n)^\top \phi(k_j)`, divided by their sum over
     :math:`j \le n`. Another function than softmax attention, not an approximation of it. Where all
     weights vanish, the read is zero.
 

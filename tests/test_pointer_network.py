@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 
 from attnkit import pointer_network as pn
 
-BATCH, N, M, D, DE, DD, A = 2, 5, 4, 3, 6, 7, 8  # all different: a wrong axis cannot hide
+BATCH, N, M, D, DE, DD, H = 2, 5, 4, 3, 6, 7, 8  # all different: a wrong axis cannot hide
 S = N + 1
 
 
@@ -75,9 +75,9 @@ def sequences(tensors, lengths=(M, 2), v=1.0):
         "mask": pn.unvisited(chosen, S),
         "steps": torch.arange(M) < torch.tensor(lengths)[:, None],
         "W": tensors(DD, DD + D),
-        "W_q": tensors(A, DD),
-        "W_k": tensors(A, DE),
-        "v": v * tensors(A),
+        "W_q": tensors(H, DD),
+        "W_k": tensors(H, DE),
+        "v": v * tensors(H),
     }
 
 
@@ -87,7 +87,7 @@ def in_torch(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     cell.weight_hh_l0.data, cell.weight_ih_l0.data = W[:, :DD].clone(), W[:, DD:].clone()
     before = torch.cat([torch.zeros_like(chosen[:, :1]), chosen[:, :-1]], 1)
     d, _ = cell(x[torch.arange(BATCH)[:, None], before], d_0[None].contiguous())
-    hidden = torch.tanh((d @ W_q.T)[:, :, None] + (e @ W_k.T)[:, None])  # (B, M, S, A)
+    hidden = torch.tanh((d @ W_q.T)[:, :, None] + (e @ W_k.T)[:, None])  # (B, M, S, H)
     scores = torch.einsum("bmna,a->bmn", hidden, v)
     logs = torch.log_softmax(scores.masked_fill(~mask, -torch.inf), -1)
     return logs.gather(-1, chosen[..., None])[..., 0].masked_fill(~steps, 0).detach()

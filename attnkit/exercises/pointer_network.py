@@ -51,7 +51,7 @@ def _all_first_steps(answer, arguments):
     parts=("log_p", "total"),
     contract="x (B, S, D), e (B, S, De), d_0 (B, Dd), chosen (B, M) slots from 0 to S - 1, "
     "mask (B, M, S) True = may be pointed at, steps (B, M) True = a step that counts, "
-    "W (Dd, Dd + D), W_q (A, Dd), W_k (A, De), v (A,) -> the tuple (log_p (B, M), total (B,))",
+    "W (Dd, Dd + D), W_q (H, Dd), W_k (H, De), v (H,) -> the tuple (log_p (B, M), total (B,))",
     laws=[
         laws.batch_independent(*_NAMES, rank=1, **_total),
         laws.agrees("numbering the items in another order changes nothing", _renamed),
@@ -123,7 +123,7 @@ def log_likelihood(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     """
 
 
-def _sequence(rng, B, N, M, D, De, Dd, A, lengths, v=1.0):
+def _sequence(rng, B, N, M, D, De, Dd, H, lengths, v=1.0):
     """Sequences without repetition; those shorter than M end with STOP, and padding follows."""
     S = N + 1
     # Only a full sequence may end without the gate.
@@ -140,68 +140,68 @@ def _sequence(rng, B, N, M, D, De, Dd, A, lengths, v=1.0):
         "mask": reference.unvisited(chosen, S),
         "steps": steps,
         "W": rng.normal(size=(Dd, Dd + D)) / 2,
-        "W_q": rng.normal(size=(A, Dd)),
-        "W_k": rng.normal(size=(A, De)),
-        "v": v * rng.normal(size=A),
+        "W_q": rng.normal(size=(H, Dd)),
+        "W_k": rng.normal(size=(H, De)),
+        "v": v * rng.normal(size=H),
     }
 
 
 @log_likelihood.case("one step, everything visible")
 def _(rng):
-    arguments = _sequence(rng, B=2, N=4, M=1, D=3, De=6, Dd=7, A=8, lengths=[1, 1])
+    arguments = _sequence(rng, B=2, N=4, M=1, D=3, De=6, Dd=7, H=8, lengths=[1, 1])
     return arguments | {"chosen": np.array([[2], [4]])}
 
 
 @log_likelihood.case("three sequences, nothing hidden")
 def _(rng):
-    arguments = _sequence(rng, B=3, N=5, M=4, D=2, De=6, Dd=7, A=8, lengths=[4, 4, 4])
+    arguments = _sequence(rng, B=3, N=5, M=4, D=2, De=6, Dd=7, H=8, lengths=[4, 4, 4])
     return arguments | {"mask": np.ones((3, 4, 6), bool)}
 
 
 @log_likelihood.case("no slot twice")
 def _(rng):
-    return _sequence(rng, B=3, N=5, M=6, D=2, De=4, Dd=7, A=8, lengths=[6, 6, 6])
+    return _sequence(rng, B=3, N=5, M=6, D=2, De=4, Dd=7, H=8, lengths=[6, 6, 6])
 
 
 @log_likelihood.case("sequences of different length")
 def _(rng):
-    return _sequence(rng, B=4, N=5, M=6, D=3, De=4, Dd=7, A=8, lengths=[6, 2, 4, 1])
+    return _sequence(rng, B=4, N=5, M=6, D=3, De=4, Dd=7, H=8, lengths=[6, 2, 4, 1])
 
 
 @log_likelihood.case("all sizes equal")
 def _(rng):
-    return _sequence(rng, B=4, N=3, M=4, D=4, De=4, Dd=4, A=4, lengths=[4, 2, 3, 4])
+    return _sequence(rng, B=4, N=3, M=4, D=4, De=4, Dd=4, H=4, lengths=[4, 2, 3, 4])
 
 
 @log_likelihood.case("the same input twice, with states of their own")
 def _(rng):
-    arguments = _sequence(rng, B=2, N=5, M=5, D=3, De=3, Dd=7, A=8, lengths=[5, 4])
+    arguments = _sequence(rng, B=2, N=5, M=5, D=3, De=3, Dd=7, H=8, lengths=[5, 4])
     arguments["x"][:, 2] = arguments["x"][:, 1]
     return arguments
 
 
 @log_likelihood.case("padding at which nothing is visible")
 def _(rng):
-    arguments = _sequence(rng, B=3, N=4, M=5, D=2, De=6, Dd=7, A=8, lengths=[5, 2, 3])
+    arguments = _sequence(rng, B=3, N=4, M=5, D=2, De=6, Dd=7, H=8, lengths=[5, 2, 3])
     arguments["mask"] &= arguments["steps"][..., None]
     return arguments
 
 
 @log_likelihood.case("padding that names any slot")
 def _(rng):
-    arguments = _sequence(rng, B=3, N=4, M=5, D=2, De=6, Dd=7, A=8, lengths=[3, 2, 4])
+    arguments = _sequence(rng, B=3, N=4, M=5, D=2, De=6, Dd=7, H=8, lengths=[3, 2, 4])
     other = rng.integers(1, 5, size=(3, 5))
     return arguments | {"chosen": np.where(arguments["steps"], arguments["chosen"], other)}
 
 
 @log_likelihood.case("scores in the thousands")
 def _(rng):
-    return _sequence(rng, B=3, N=5, M=5, D=2, De=6, Dd=7, A=8, lengths=[5, 3, 4], v=1000.0)
+    return _sequence(rng, B=3, N=5, M=5, D=2, De=6, Dd=7, H=8, lengths=[5, 3, 4], v=1000.0)
 
 
 @log_likelihood.case("hidden slots that score thousands above the rest")
 def _(rng):
-    arguments = _sequence(rng, B=2, N=5, M=4, D=2, De=3, Dd=4, A=1, lengths=[4, 3])
+    arguments = _sequence(rng, B=2, N=5, M=4, D=2, De=3, Dd=4, H=1, lengths=[4, 3])
     arguments["W_k"] = 20 + np.abs(arguments["W_k"])
     arguments["v"] = np.array([3000.0])
     # The hidden layer saturates: at one for what is never visible, at minus one elsewhere.
@@ -214,19 +214,19 @@ def _(rng):
 
 @log_likelihood.case("one item, one sequence")
 def _(rng):
-    return _sequence(rng, B=1, N=1, M=2, D=3, De=4, Dd=5, A=6, lengths=[2])
+    return _sequence(rng, B=1, N=1, M=2, D=3, De=4, Dd=5, H=6, lengths=[2])
 
 
 @log_likelihood.case("single precision")
 def _(rng):
     return in_single_precision(
-        _sequence(rng, B=3, N=4, M=5, D=2, De=6, Dd=7, A=8, lengths=[5, 3, 2])
+        _sequence(rng, B=3, N=4, M=5, D=2, De=6, Dd=7, H=8, lengths=[5, 3, 2])
     )
 
 
 @log_likelihood.case("rows of memory that are not contiguous")
 def _(rng):
-    arguments = _sequence(rng, B=3, N=4, M=5, D=2, De=6, Dd=7, A=8, lengths=[4, 5, 2])
+    arguments = _sequence(rng, B=3, N=4, M=5, D=2, De=6, Dd=7, H=8, lengths=[4, 5, 2])
     return {name: array.T.copy().T for name, array in arguments.items()}
 
 
@@ -594,7 +594,7 @@ def _(x, e, d_0, chosen, mask, steps, W, W_q, W_k, v):
     for m in range(chosen.shape[1]):
         d = torch.tanh(torch.cat([d, read[:, m]], -1) @ W.T)
         states.append(d)
-    queries = torch.stack(states, 1) @ W_q.T  # (B, M, A)
+    queries = torch.stack(states, 1) @ W_q.T  # (B, M, H)
     scores = torch.tanh(queries[:, :, None] + (e @ W_k.T)[:, None]) @ v  # (B, M, S)
     logs = torch.log_softmax(scores.masked_fill(~mask, float("-inf")), -1)
     log_p = logs.gather(-1, chosen[..., None])[..., 0].masked_fill(~steps, 0)

@@ -39,7 +39,7 @@ def _one_number_more_at_a_place(answer, arguments):
     minutes=35,
     difficulty=3,
     contract="X (..., N, D); W_in, b_in, W_out, b_out, heads and mask are for the given "
-    "multi_head_attention; gain_1, bias_1, gain_2, bias_2 (D,); W_1 (F, D), b_1 (F,), W_2 (D, F), "
+    "multi_head_attention; gain_1, bias_1, gain_2, bias_2 (D,); W_1 (H, D), b_1 (H,), W_2 (D, H), "
     "b_2 (D,); norm_first True or False -> (..., N, D)",
     groups={"post-norm": 3, "pre-norm": 3},
     not_allowed=(
@@ -106,7 +106,7 @@ def transformer_block(
 
     A block takes two steps. *Attend* lets the places look at one another: it is the output of
     `multi_head_attention(X, X, W_in, b_in, W_out, b_out, heads, mask)`, which is given. *Feed*
-    works on each place by itself, with a hidden layer of $F$ numbers:
+    works on each place by itself, with a hidden layer of $H$ numbers:
 
     $$\mathrm{feed}(y) = W_2 \max(0,\; W_1 y + b_1) + b_2$$
 
@@ -135,7 +135,7 @@ def transformer_block(
     A, _ = multi_head_attention(X, X, W_in, b_in, W_out, b_out, heads, mask)
     for n in range(N):
         y = norm(X[n] + A[n], gain_1, bias_1)
-        h = [max(0, W_1[f] @ y + b_1[f]) for f in range(F)]
+        h = [max(0, W_1[f] @ y + b_1[f]) for f in range(H)]
         Z[n] = norm(y + W_2 @ h + b_2, gain_2, bias_2)
     ```
 
@@ -146,7 +146,7 @@ def transformer_block(
     """
 
 
-def _parameters(rng, N, D, F, heads, batch=(), **options):
+def _parameters(rng, N, D, H, heads, batch=(), **options):
     return {
         "X": rng.normal(size=(*batch, N, D)),
         "W_in": rng.normal(size=(3 * D, D)) / D**0.5,
@@ -155,9 +155,9 @@ def _parameters(rng, N, D, F, heads, batch=(), **options):
         "b_out": rng.normal(size=D),
         "gain_1": rng.uniform(0.5, 2, size=D),
         "bias_1": rng.normal(size=D),
-        "W_1": rng.normal(size=(F, D)) / D**0.5,
-        "b_1": rng.normal(size=F),
-        "W_2": rng.normal(size=(D, F)) / F**0.5,
+        "W_1": rng.normal(size=(H, D)) / D**0.5,
+        "b_1": rng.normal(size=H),
+        "W_2": rng.normal(size=(D, H)) / H**0.5,
         "b_2": rng.normal(size=D),
         "gain_2": rng.uniform(0.5, 2, size=D),
         "bias_2": rng.normal(size=D),
@@ -186,61 +186,61 @@ def _both_orders(name):
 
 @_both_orders("four different sizes")
 def _(rng):
-    return _parameters(rng, N=5, D=6, F=8, heads=3)
+    return _parameters(rng, N=5, D=6, H=8, heads=3)
 
 
 @_both_orders("a batch")
 def _(rng):
-    return _parameters(rng, N=5, D=6, F=9, heads=2, batch=(3,))
+    return _parameters(rng, N=5, D=6, H=9, heads=2, batch=(3,))
 
 
 @_both_orders("as many places as features and hidden numbers")
 def _(rng):
-    return _parameters(rng, N=4, D=4, F=4, heads=2)
+    return _parameters(rng, N=4, D=4, H=4, heads=2)
 
 
 @_both_orders("each place sees only what came before")
 def _(rng):
-    return _parameters(rng, N=5, D=6, F=8, heads=2, mask=_causal(5))
+    return _parameters(rng, N=5, D=6, H=8, heads=2, mask=_causal(5))
 
 
 @_both_orders("a mask for each member of a batch")
 def _(rng):
     mask = _causal(4) | (rng.random((2, 4, 4)) < 0.3)
-    return _parameters(rng, N=4, D=6, F=5, heads=2, batch=(2,), mask=mask)
+    return _parameters(rng, N=4, D=6, H=5, heads=2, batch=(2,), mask=mask)
 
 
 @_both_orders("one place")
 def _(rng):
-    return _parameters(rng, N=1, D=6, F=8, heads=2)
+    return _parameters(rng, N=1, D=6, H=8, heads=2)
 
 
 @_both_orders("numbers in the thousands")
 def _(rng):
-    arguments = _parameters(rng, N=5, D=6, F=8, heads=2)
+    arguments = _parameters(rng, N=5, D=6, H=8, heads=2)
     return arguments | {"X": 1000 * arguments["X"]}
 
 
 @_both_orders("numbers so small that epsilon counts")
 def _(rng):
-    arguments = _parameters(rng, N=5, D=6, F=8, heads=2)
+    arguments = _parameters(rng, N=5, D=6, H=8, heads=2)
     return arguments | {name: 1e-3 * arguments[name] for name in ("X", "W_out", "b_out")}
 
 
 @_both_orders("single precision")
 def _(rng):
-    return in_single_precision(_parameters(rng, N=5, D=6, F=8, heads=2))
+    return in_single_precision(_parameters(rng, N=5, D=6, H=8, heads=2))
 
 
 @_both_orders("rows of memory that are not contiguous")
 def _(rng):
-    arguments = _parameters(rng, N=5, D=6, F=8, heads=2)
+    arguments = _parameters(rng, N=5, D=6, H=8, heads=2)
     return arguments | {name: np.asfortranarray(arguments[name]) for name in ("X", "W_in", "W_1")}
 
 
 @transformer_block.case("a place whose features become all equal", group="post-norm")
 def _(rng):
-    arguments = _parameters(rng, N=5, D=6, F=8, heads=2)
+    arguments = _parameters(rng, N=5, D=6, H=8, heads=2)
     for name in ("W_out", "b_out"):
         arguments[name] *= 0
     arguments["X"][2] = 1.5

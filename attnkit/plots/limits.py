@@ -3,7 +3,7 @@
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from attnkit.plots import INK, KEY, MUTED, WIDTH
+from attnkit.plots import INK, MUTED, WIDTH
 
 WORDS = {
     "scores": "one row of scores",
@@ -35,7 +35,7 @@ def families(scores, weights):
     figure = Figure((WIDTH, 5.4), layout="constrained")
     grid = figure.add_gridspec(1 + len(FAMILIES), 3)
     axes = figure.add_subplot(grid[0, :])
-    axes.bar(range(len(scores)), scores, 0.8, color=to_rgba(KEY, 0.25), edgecolor=KEY)
+    axes.bar(range(len(scores)), scores, 0.8, facecolor="none", edgecolor=MUTED, hatch="///")
     axes.axhline(0, color=MUTED, linewidth=0.8)
     axes.set_title(WORDS["scores"])
     _bare(axes)

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from attnkit.plots import INK, KEY, LINE, MUTED, SQUARE, VALUE, WIDTH
+from attnkit.plots import INK, LINE, MUTED, SQUARE, VALUE, WIDTH
 
 WORDS = {
     "yes": "yes",
@@ -83,8 +83,8 @@ def r_squared(found, ceiling):
     figure = Figure((WIDTH, 1.9), layout="constrained")
     axes = figure.add_subplot(xlabel=WORDS["r_squared"], xlim=(0, 1))
     _levels(axes, found)
-    axes.axvline(ceiling, color=VALUE, linestyle="--")
-    axes.text(ceiling + 0.015, 1, f"{WORDS['ceiling']}\n{ceiling:.2f}", color=VALUE, va="center")
+    axes.axvline(ceiling, color=MUTED, linestyle="--")
+    axes.text(ceiling + 0.015, 1, f"{WORDS['ceiling']}\n{ceiling:.2f}", color=MUTED, va="center")
     return figure
 
 
@@ -93,8 +93,8 @@ def accuracies(found, guess):
     figure = Figure((WIDTH, 2.2), layout="constrained")
     axes = figure.add_subplot(xlabel=WORDS["accuracy"], xlim=(0, 1.02))
     _levels(axes, found)
-    axes.axvline(guess, color=KEY, linestyle="--")
-    axes.text(guess + 0.01, -0.62, WORDS["guess"], color=KEY)
+    axes.axvline(guess, color=MUTED, linestyle="--")
+    axes.text(guess + 0.01, -0.62, WORDS["guess"], color=MUTED)
     return figure
 
 
