@@ -35,7 +35,7 @@ const WORDS = {
       "and the prediction is the weighted average of the y. That is soft attention: x* is the " +
       "query, the x are the keys, the y are the values. Statisticians know it as the " +
       "Nadaraya–Watson estimator of 1964.",
-    "With the score −(x* − x)² / 2 the bandwidth is a temperature, T = h². A narrow one makes the " +
+    "With the score −(x* − x)² / 2 the bandwidth is a temperature, τ = h². A narrow one makes the " +
       "curve jump from point to point, a wide one flattens it to the mean of all y.",
     "The read stays in the hull of the values here too: the curve never rises above the highest " +
       "point nor falls below the lowest, and far from all points it is drawn to the nearest one.",

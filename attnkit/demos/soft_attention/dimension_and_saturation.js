@@ -46,7 +46,7 @@ const WORDS = {
       "larger than the scaled one.",
     "If the query is one key plus noise, that key's score grows like d, and like √d after the " +
       "division. The weights saturate all the same. Dividing by √d is right for vectors that know " +
-      "nothing of each other, as at the start of training; it promises nothing afterwards.",
+      "nothing of each other; of trained ones it promises nothing.",
   ],
 };
 
