@@ -322,7 +322,7 @@ def _one_more(name, positions, arguments):
 
 @takes("patches (..., N, D)", "token (D)", "positions (T, D)", positions=_one_more)
 def with_class_token(patches, token, positions):
-    r"""What enters a vision transformer: a learned token, then the patches, each with its place.
+    r"""What enters a vision Transformer: a learned token, then the patches, each with its place.
 
     .. math:: z_0 = c + p_0, \quad z_n = x_n + p_n, \quad n = 1, \dots, N
 
@@ -373,7 +373,7 @@ def _a_place_each(name, upstream, arguments):
     upstream=_a_place_each,
 )
 def image_tokens(images, size, W_e, token, positions, upstream):
-    r"""Images as the sequences that a vision transformer reads, and what its class token learns.
+    r"""Images as the sequences that a vision Transformer reads, and what its class token learns.
 
     .. math:: z_{b0} = c + p_0, \quad z_{bn} = W_e x_{bn} + p_n, \qquad
               \frac{\partial L}{\partial c} = \sum_b \frac{\partial L}{\partial z_{b0}}

@@ -834,7 +834,7 @@ def _only_the_first_place_teaches(answer, arguments):
     ),
 )
 def image_tokens(images, size, W_e, token, positions, upstream):
-    r"""Images as the sequences that a vision transformer reads, and what its class token learns.
+    r"""Images as the sequences that a vision Transformer reads, and what its class token learns.
 
     Cut each image into squares of side $s$ (`size`): from left to right, then downwards. A patch is
     written out as one vector $x_n$, channel after channel, and in a channel row by row. Rows at the

@@ -622,7 +622,7 @@ def hierarchical_attention(X, W_word, q_word, W_sentence, q_sentence, word_mask,
     return read, words, sentences
     ```
 
-    The masks are Boolean, True = may attend. What is hidden gets a weight of exactly zero. A
+    The masks are boolean, True = may attend. What is hidden gets a weight of exactly zero. A
     sentence with no visible word has word weights of zero, reads a vector of zeros, and gets no
     weight itself, whatever `sentence_mask` says; a document in which nothing is visible gives zeros
     everywhere. The word weights depend on `word_mask` alone. Scores may be in the thousands, and a

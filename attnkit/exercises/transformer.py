@@ -126,10 +126,10 @@ def transformer_block(
     itself; with the mean $\mu$ and the variance $\sigma^2$ of its $D$ features (divided by $D$,
     not by $D - 1$), and $\epsilon = 10^{-5}$:
 
-    $$\mathrm{norm}_i(x) = g_i \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + b_i$$
+    $$\mathrm{norm}_i(x) = \gamma_i \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_i$$
 
-    The first norm has `gain_1` and `bias_1`, the second `gain_2` and `bias_2`. In a loop, for
-    post-norm:
+    Its gain $\gamma_i$ is `gain_1` or `gain_2`, its bias $\beta_i$ is `bias_1` or `bias_2`. In a
+    loop, for post-norm:
 
     ```python
     A, _ = multi_head_attention(X, X, W_in, b_in, W_out, b_out, heads, mask)

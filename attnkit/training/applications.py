@@ -1,7 +1,7 @@
 """The networks that the chapter on applications trains.
 
 Two readers of opinions differ in one thing: whether the words meet before they are weighed. A
-finder looks for a digit in a scene, a vision transformer names one.
+finder looks for a digit in a scene, a vision Transformer names one.
 """
 
 import torch
