@@ -47,7 +47,7 @@ def found(scenes):
             pixels(axes, picture, x, y)
             style = {"edgecolor": LINE, "linewidth": 0.6}
             if weight >= 0.01:
-                style = {"edgecolor": KEY, "linewidth": 0.6 + 3 * weight}
+                style = {"edgecolor": INK, "linewidth": 0.6 + 3 * weight}
             axes.add_patch(Rectangle((x - 1.2, y - 1.2), 10.4, 10.4, fill=False, **style))
             if n == cell:
                 axes.plot(x + 9.2, y - 1.2, "D", color=VALUE, markersize=5)
