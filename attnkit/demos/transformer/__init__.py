@@ -64,7 +64,7 @@ class InductionHead(Demo):
 
     _esm = module(FOLDER / "induction_head.js")
     _heights = traitlets.Tuple((49.0, 70.5)).tag(sync=True)
-    text = Letters("kqzmtbk").tag(sync=True)
+    text = Letters("kqzmtb").tag(sync=True)
     place = traitlets.Int(LONGEST - 1, min=0, max=LONGEST - 1).tag(sync=True)
     heads = traitlets.Enum(["both", "first", "second", "none"], "both").tag(sync=True)
     decoder = Trained().tag(sync=True)

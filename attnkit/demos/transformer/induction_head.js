@@ -12,8 +12,8 @@ const WORDS = {
   title: "An induction head at work",
   question:
     "This model has two layers with one head each. In training it saw random strings, each " +
-    "written twice. Now it has read k q z m t b, and k again. What will it write next, and how " +
-    "can it know? Say it, then let it write. Then switch one head off.",
+    "written twice. It has read k q z m t b. If k comes again, what will it write next, and how " +
+    "can it know? Say it, then type the k. Then switch one head off.",
   stage: "The text, and where each place looks in layer 1 (above) and layer 2 (below)",
   typed: "1 to 14 letters, or digits up to 5",
   asks: "Place that asks",
