@@ -1,17 +1,16 @@
 """The exercises of the chapter on applications: explanation tests, image tokens, rollout."""
 
+import inspect
+
 import numpy as np
 
 from attnkit import applications as reference
-from attnkit.applications import (
-    jensen_shannon,
-    kendall_tau,
-    patches,
-    prediction,
-    with_class_token,
-)
+from attnkit.applications import jensen_shannon, kendall_tau, patches, with_class_token
 from attnkit.checking import Question, exercise, in_single_precision, laws
 from attnkit.self_attention import masked_softmax
+
+# Without its look at the arguments: a mistake may come to it with weights that are infinite.
+prediction = inspect.unwrap(reference.prediction)
 
 # --------------------------------------------------------------------------- 11.1
 
@@ -29,6 +28,8 @@ def _the_tokens_in_another_order(answer, arguments):
 
 
 def _more_padding(answer, arguments):
+    if arguments["real"].all():
+        return None  # who forgets about padding loses the points of padding only
     N = len(arguments["H"])
     longer = {
         "H": np.concatenate([arguments["H"], 1 + arguments["H"][:2]]),
@@ -194,9 +195,15 @@ def _(rng):
     return _text(rng, N=5, D=5, P=5, R=5)
 
 
-@explanation_tests.case("many orders", group="a text without padding")
+@explanation_tests.case("many orders, up and down", group="a text without padding")
 def _(rng):
-    return _text(rng, N=6, D=4, P=21, R=4)
+    while True:
+        text = _text(rng, N=6, D=4, P=21, R=4)
+        model = {name: text[name] for name in ("H", "query", "w", "real")}
+        weights, p = _read(**model)
+        rises = prediction(weights[text["orders"]], text["H"], text["w"]) > p
+        if 0.3 < rises.mean() < 0.7:
+            return text
 
 
 @explanation_tests.case("an even number of orders", group="a text without padding")

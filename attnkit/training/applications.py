@@ -159,10 +159,8 @@ class VisionTransformer(nn.Module):
         super().__init__()
         self.embed = nn.Linear(self.SIDE**2, width)
         self.token = nn.Parameter(0.02 * torch.randn(width))
-        positions = (
-            0.02 * torch.randn(self.N + 1, width) if places else torch.zeros(self.N + 1, width)
-        )
-        self.positions = nn.Parameter(positions, requires_grad=places)
+        start = 0.02 * torch.randn(self.N + 1, width)
+        self.positions = nn.Parameter(start * places, requires_grad=places)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
                 width, heads, 2 * width, dropout=0, batch_first=True, norm_first=True
