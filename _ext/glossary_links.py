@@ -1,7 +1,8 @@
 """Leads from the first use of a term on a page to the glossary, and marks Chinese as Chinese.
 
 A term of several words is linked where it first stands in the text. A single word may be an
-everyday word as well ("the key idea"): it is linked where the text stresses it, as a new term.
+everyday word as well ("the key idea"): it is linked where the text stresses it and no other word
+with it, as a new term.
 """
 
 import re
@@ -39,8 +40,7 @@ def link(app, doctree, docname):
     anchors = terms(app.env)
     if docname == PAGE or not anchors:
         return
-    longest_first = sorted(anchors, key=len, reverse=True)
-    pattern = re.compile(rf"\b({'|'.join(map(re.escape, longest_first))})(?=s?\b)", re.IGNORECASE)
+    pattern = any_of(anchors)
     address = app.builder.get_relative_uri(docname, PAGE)
     for text in list(doctree.findall(nodes.Text)):
         around = list(parents(text))
@@ -54,6 +54,14 @@ def link(app, doctree, docname):
             text.parent.replace(text, parts)
 
 
+def any_of(names):
+    """Matches each of the terms, in the plural too, but no part of a longer word or term."""
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(
+        rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?=s?(?![\w-]))", re.IGNORECASE
+    )
+
+
 def parents(node):
     while node.parent is not None:
         node = node.parent
@@ -65,7 +73,8 @@ def split(text, pattern, anchors, stressed, address):
     parts, end = [], 0
     for found in pattern.finditer(text):
         term = found[1].lower()
-        if term not in anchors or not (stressed or re.search(r"[ -]", term)):
+        alone = stressed and text.strip() in (found[1], f"{found[1]}s")
+        if term not in anchors or not (alone or re.search(r"[ -]", term)):
             continue
         anchor = anchors.pop(term)
         parts.append(nodes.Text(text[end : found.start()]))

@@ -161,5 +161,5 @@ def test_wrong_traits_are_named(demo, name, value, message):
 
 def test_texts_are_of_one_length():
     texts, weights = [["a", "b"], ["a", "b", "c"]], [[[0.5, 0.5]] * 2] * 2
-    with pytest.raises(TraitError, match=r"they take \(2, 2\) and \(2, 3\)"):
+    with pytest.raises(TraitError, match=r"they take \(.*2,?\) and \(.*3,?\)"):
         demos.IsThisAnExplanation(texts=texts, recurrent=weights, per_word=weights)
