@@ -7,8 +7,6 @@ array([[4, 5, 2, 4, 5, 2],
 Eva Fell called Cleo Hill. Dan Cole saw Eva
 """
 
-from itertools import pairwise
-
 import numpy as np
 
 
@@ -69,18 +67,30 @@ def spell(tokens):
     return " ".join(VOCABULARY[token] for token in tokens[1:]).replace(" .", ".")
 
 
+def named_again(tokens):
+    """Pairs of places: a first name that came before, and the surname that followed it at first.
+
+    >>> story = "| Ada Ash saw Ben Birch . then Ada Ash".split()
+    >>> named_again([VOCABULARY.index(word) for word in story])
+    [(8, 2)]
+    """
+    first, pairs = {}, []
+    for place, token in enumerate(tokens[:-1]):
+        if VOCABULARY[token] in NAMES:
+            surname = first.setdefault(VOCABULARY[token], place + 1)
+            if surname <= place:
+                pairs.append((place, surname))
+    return pairs
+
+
 def judged(tokens):
     """Counts of a story: sentences, those that have a form; people named again, those rightly."""
     words = [VOCABULARY[token] for token in tokens[1:]]
     sentences = [[*part.split(), "."] for part in " ".join(words).split(" .")[:-1]]
     formed = sum(any(_has_form(sentence, form) for form in FORMS) for sentence in sentences)
-    known, again, right = {}, 0, 0
-    for name, surname in pairwise(words):
-        if name in NAMES:
-            again += name in known
-            right += known.get(name) == surname
-            known.setdefault(name, surname)
-    return len(sentences), formed, again, right
+    again = named_again(tokens)
+    right = sum(tokens[place + 1] == tokens[surname] for place, surname in again)
+    return len(sentences), formed, len(again), right
 
 
 def _has_form(sentence, form):

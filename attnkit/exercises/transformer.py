@@ -114,10 +114,12 @@ def transformer_block(
 
     $$
     \begin{aligned}
-    \text{post-norm:} && y &= \mathrm{norm}_1(x + \mathrm{attend}(x)), &
-      z &= \mathrm{norm}_2(y + \mathrm{feed}(y)) \\
-    \text{pre-norm:} && y &= x + \mathrm{attend}(\mathrm{norm}_1(x)), &
-      z &= y + \mathrm{feed}(\mathrm{norm}_2(y))
+    \text{post-norm:} \quad
+    y &= \mathrm{norm}_1(x + \mathrm{attend}(x)) \\
+    z &= \mathrm{norm}_2(y + \mathrm{feed}(y)) \\
+    \text{pre-norm:} \quad
+    y &= x + \mathrm{attend}(\mathrm{norm}_1(x)) \\
+    z &= y + \mathrm{feed}(\mathrm{norm}_2(y))
     \end{aligned}
     $$
 
@@ -128,8 +130,8 @@ def transformer_block(
 
     $$\mathrm{norm}_i(x) = \gamma_i \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_i$$
 
-    Its gain $\gamma_i$ is `gain_1` or `gain_2`, its bias $\beta_i$ is `bias_1` or `bias_2`. In a
-    loop, for post-norm:
+    Its gain $\gamma_i$ is `gain_1` or `gain_2`, its bias $\beta_i$ is `bias_1` or `bias_2`; `b_1`
+    and `b_2` belong to the feed-forward step. In a loop, for post-norm:
 
     ```python
     A, _ = multi_head_attention(X, X, W_in, b_in, W_out, b_out, heads, mask)
@@ -299,7 +301,9 @@ def _block(
     mask = see(mask) if see else mask
     return wire(
         X,
-        lambda X: _attention(X, X, W_in, b_in, W_out, b_out, heads, mask)[0],
+        lambda X, C=None: _attention(
+            X, X if C is None else C, W_in, b_in, W_out, b_out, heads, mask
+        )[0],
         lambda X: bend(X @ W_1.T + b_1) @ W_2.T + b_2,
         lambda X: norm(X, gain_1, bias_1),
         lambda X: norm(X, gain_2, bias_2),
@@ -382,6 +386,13 @@ def _norm_of_the_step_alone(X, attend, feed, norm_1, norm_2, norm_first):
 def _one_more_norm(X, attend, feed, norm_1, norm_2, norm_first):
     Z = _wire(X, attend, feed, norm_1, norm_2, norm_first)
     return norm_2(Z) if norm_first else Z
+
+
+def _asks_the_bare_ones(X, attend, feed, norm_1, norm_2, norm_first):
+    if not norm_first:
+        return _wire(X, attend, feed, norm_1, norm_2, norm_first)
+    Y = X + attend(norm_1(X), X)
+    return Y + feed(norm_2(Y))
 
 
 def _feed_before_attend(X, attend, feed, norm_1, norm_2, norm_first):
@@ -523,6 +534,12 @@ _mistake(
     hint="A stack of such blocks has one more norm, once, at its very end. The block itself "
     "returns its sum as it is.",
     wire=_one_more_norm,
+)
+_mistake(
+    "normalises who asks and not who is asked",
+    hint="In pre-norm the whole step reads normalised vectors. Give norm(X) to "
+    "`multi_head_attention` twice, as `X` and as `C`.",
+    wire=_asks_the_bare_ones,
 )
 _mistake(
     "takes the feed-forward step before attention",
@@ -754,11 +771,16 @@ def blockwise_attention(scores, V, block):
     exponentials so far, and the sum $o$ of the exponentials times the values, both relative to
     $t$. When a block brings a larger score $t'$, what was summed before has to shrink:
 
-    $$\ell \leftarrow e^{t - t'} \ell + \sum_{n \text{ in the block}} e^{s_n - t'}, \qquad
-    o \leftarrow e^{t - t'} o + \sum_{n \text{ in the block}} e^{s_n - t'} v_n, \qquad
-    t \leftarrow t'$$
+    $$
+    \begin{aligned}
+    \ell &\leftarrow e^{t - t'} \ell + \sum_{n} e^{s_n - t'} \\
+    o &\leftarrow e^{t - t'} o + \sum_{n} e^{s_n - t'} v_n \\
+    t &\leftarrow t'
+    \end{aligned}
+    $$
 
-    In the end the read is $o / \ell$. As a loop, for one query and blocks of one item:
+    The sums run over the items $n$ of the new block. In the end the read is $o / \ell$. As a loop,
+    for one query and blocks of one item:
 
     ```python
     t, total, o = -inf, 0.0, zeros
@@ -907,6 +929,35 @@ def _(scores, V, block):
         top = np.maximum(top, _largest(s))
         total = total + _summed(np.exp(s - top))
         read = read + np.exp(s - top) @ v
+    return read / total
+
+
+@blockwise_attention.misconception(
+    "measures each block from its own largest score and adds up",
+    hint="The largest exponential of each block is then one, so a block of low scores counts as "
+    "much as one of high scores. All exponentials have to be relative to *one* score: the largest "
+    "so far.",
+)
+def _(scores, V, block):
+    total = read = 0
+    for s, v in _pieces(scores, V, block):
+        total = total + _summed(np.exp(s - _largest(s)))
+        read = read + np.exp(s - _largest(s)) @ v
+    return read / total
+
+
+@blockwise_attention.misconception(
+    "shrinks the new block as well",
+    hint="What the new block brings is relative to the new largest score already. Shrink the old "
+    "sums first, then add.",
+)
+def _(scores, V, block):
+    top, total, read = -np.inf, 0, 0
+    for s, v in _pieces(scores, V, block):
+        new = np.maximum(top, _largest(s))
+        total = np.exp(top - new) * (total + _summed(np.exp(s - new)))
+        read = np.exp(top - new) * (read + np.exp(s - new) @ v)
+        top = new
     return read / total
 
 
@@ -1067,10 +1118,13 @@ def _(scores, V, block):
     "one for what is left, N // block does not count it.",
 )
 def _(scores, V, block):
-    whole = scores.shape[-1] // block * block
-    if not whole:
-        return np.zeros((*scores.shape[:-1], V.shape[-1]), V.dtype)
-    return reference.blockwise_attention(scores[..., :whole], V[..., :whole, :], block)
+    top, total, read = scores[..., :1], 0, 0
+    for s, v in list(_pieces(scores, V, block))[: scores.shape[-1] // block]:
+        new = np.maximum(top, _largest(s))
+        total = np.exp(top - new) * total + _summed(np.exp(s - new))
+        read = np.exp(top - new) * read + np.exp(s - new) @ v
+        top = new
+    return read / total  # zero by zero, if there is no whole block
 
 
 @blockwise_attention.misconception(
@@ -1251,9 +1305,13 @@ def attend_with_cache(q, k, v, keys=None, values=None):
     one. Append `k` to `keys` and `v` to `values`, and let new place $t$ (from 1) see the $N$ old
     places and the new ones up to itself:
 
-    $$o_t = \sum_{n=1}^{N + t} \alpha_{tn} v_n, \qquad
-    \alpha_t = \mathrm{softmax}\!\left(\frac{q_t^\top k_1}{\sqrt{D_k}}, \dots,
-    \frac{q_t^\top k_{N + t}}{\sqrt{D_k}}\right)$$
+    $$
+    \begin{aligned}
+    o_t &= \sum_{n=1}^{N + t} \alpha_{tn} v_n \\
+    \alpha_t &= \mathrm{softmax}\!\left(\frac{q_t^\top k_1}{\sqrt{D_k}}, \dots,
+    \frac{q_t^\top k_{N + t}}{\sqrt{D_k}}\right)
+    \end{aligned}
+    $$
 
     Return the tuple `(read, keys, values)` with the appended keys and values, the old ones first.
     In a loop, with `t` from 0:
@@ -1435,6 +1493,16 @@ def _(q, k, v, keys=None, values=None):
 
 
 @attend_with_cache.misconception(
+    "turns the mask round",
+    hint="In this book True means: may be seen. You hide what should be seen and show the rest.",
+)
+def _(q, k, v, keys=None, values=None):
+    k, v = _joined(keys, k), _joined(values, v)
+    T, N = q.shape[-2], k.shape[-2]
+    return _attended(q, k, v, ~np.tril(np.ones((T, N), bool), k=N - T)), k, v
+
+
+@attend_with_cache.misconception(
     "lets no place see itself",
     hint="Your triangle is one column short: the newest place sees everything, itself included.",
 )
@@ -1480,7 +1548,8 @@ def _(q, k, v, keys=None, values=None):
 @attend_with_cache.misconception(
     "appends to the wrong axis",
     hint="The places are the last axis but one. Joined along the features, the keys become longer "
-    "instead of more.",
+    "instead of more. (If what fails is `if keys:`, ask `if keys is not None:`; an array of many "
+    "numbers is neither true nor false.)",
 )
 def _(q, k, v, keys=None, values=None):
     k, v = _joined(keys, k, axis=-1), _joined(values, v, axis=-1)
@@ -1655,12 +1724,16 @@ def linear_attention(Q, K, V):
 
     The weights are divided by their sum, as ever, and place $n$ sees the places up to itself:
 
-    $$h_n = \frac{\sum_{j \le n} \phi(q_n)^\top \phi(k_j)\; v_j}
+    $$
+    \begin{aligned}
+    h_n &= \frac{\sum_{j \le n} \phi(q_n)^\top \phi(k_j)\; v_j}
     {\sum_{j \le n} \phi(q_n)^\top \phi(k_j)}
-    = \frac{S_n^\top \phi(q_n)}{z_n^\top \phi(q_n)}, \qquad
-    S_n = \sum_{j \le n} \phi(k_j)\, v_j^\top, \quad z_n = \sum_{j \le n} \phi(k_j)$$
+    = \frac{S_n^\top \phi(q_n)}{z_n^\top \phi(q_n)} \\
+    S_n &= \sum_{j \le n} \phi(k_j)\, v_j^\top, \quad z_n = \sum_{j \le n} \phi(k_j)
+    \end{aligned}
+    $$
 
-    On the right stands the reason for doing this: $S$, a matrix of $D_k$ times $D_v$, and $z$ are
+    Below stands the reason for doing this: $S$, a matrix of $D_k$ times $D_v$, and $z$ are
     all that has to be kept of the past, however long it is. As a loop:
 
     ```python
@@ -1896,6 +1969,30 @@ def _(Q, K, V):
 
 
 @linear_attention.misconception(
+    "leaves the query out of the denominator",
+    hint="The weights are φ(q) · φ(k), and their sum is φ(q) · z. The sum of z alone does not know "
+    "who asks.",
+)
+def _(Q, K, V):
+    total = np.cumsum(_phi(K), axis=-2).sum(axis=-1, keepdims=True)
+    return _linear(Q, K, V, divide=False) / np.where(total > 0, total, 1)
+
+
+@linear_attention.misconception(
+    "does not expect a batch",
+    hint="Right without a batch. Count axes from the end, K[..., n, :], and write the outer "
+    "product as k[..., :, None] * v[..., None, :]; np.outer makes one long row of a batch.",
+)
+def _(Q, K, V):
+    S, z, reads = np.zeros((K.shape[-1], V.shape[-1])), np.zeros(K.shape[-1]), np.zeros(V.shape)
+    for n in range(len(Q)):
+        S = S + np.outer(_phi(K[n]), V[n])
+        z = z + _phi(K[n])
+        reads[n] = S.T @ _phi(Q[n]) / (z @ _phi(Q[n]))
+    return reads
+
+
+@linear_attention.misconception(
     "keeps the sums from one member of the batch to the next",
     hint="Right without a batch. Every sequence starts with sums of its own, at zero.",
 )
@@ -2018,8 +2115,12 @@ def head_scores(weights, period):
     $i - T + 1$: there stands the token that should come next. The score of a head is its mean
     weight there, over all places that have such a place to look at:
 
-    $$\mathrm{previous} = \frac{1}{N - 1} \sum_{i=1}^{N-1} \alpha_{i,\, i-1}, \qquad
-    \mathrm{induction} = \frac{1}{N - T} \sum_{i=T}^{N-1} \alpha_{i,\, i-T+1}$$
+    $$
+    \begin{aligned}
+    \mathrm{previous} &= \frac{1}{N - 1} \sum_{i=1}^{N-1} \alpha_{i,\, i-1} \\
+    \mathrm{induction} &= \frac{1}{N - T} \sum_{i=T}^{N-1} \alpha_{i,\, i-T+1}
+    \end{aligned}
+    $$
 
     The second mean begins with place $T$: before it no token has occurred yet. In a loop, for one
     head:
@@ -2145,6 +2246,18 @@ def _(weights, period):
 )
 def _(weights, period):
     late = np.arange(period - 1, weights.shape[-1])
+    return _both(weights, period)[0], _mean_at(weights, late, late - period + 1)
+
+
+@head_scores.misconception(
+    "begins one place too late",
+    hint="Place T is the first whose token has occurred before: it stood at place 0, and behind "
+    "that comes place 1. Begin with place T, not with T + 1.",
+)
+def _(weights, period):
+    late = np.arange(period + 1, weights.shape[-1])
+    if not late.size:
+        return _both(weights, period)[0], np.full(weights.shape[:-2], np.nan)
     return _both(weights, period)[0], _mean_at(weights, late, late - period + 1)
 
 

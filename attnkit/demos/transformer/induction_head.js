@@ -54,7 +54,8 @@ const WORDS = {
       "says the letter before, which is what layer 1 has fetched. So it is with one head in each " +
       "layer; where a layer has two, they may do the same work, and one can go.",
     "The strings were random, so no string can have been learned by heart: what was learned is " +
-      "to look. In training all letters of a string differed. Type one twice, with different " +
+      "to look. Only the second half of each string counted. So where nothing repeats yet, what " +
+      "the model says means nothing, however sure it is. In training all letters of a string differed. Type one twice, with different " +
       "followers, and the place that asks has two places to look at.",
   ],
 };

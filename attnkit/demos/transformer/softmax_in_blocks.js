@@ -52,10 +52,10 @@ const WORDS = {
   measures: "What is kept",
   head: ["name", "so far", "all at once"],
   names: {
-    maximum: "maximum m",
-    denominator: "denominator l",
+    maximum: "maximum t",
+    denominator: "denominator ℓ",
     total: "sum o",
-    read: "read o / l",
+    read: "read o / ℓ",
   },
   steps: "After each block",
   step: ["block", "maximum", "factor", "denominator", "sum", "read"],
