@@ -62,6 +62,11 @@ def finish_page(app, pagename, templatename, context, doctree):
     context["description"] = text if len(text) <= 160 else text[:159].rsplit(" ", 1)[0] + "…"
 
 
+def gather_papers(app, env):
+    """The bibliography is written with every build: it lists what the pages cite by now."""
+    return env.found_docs & {"chapters/bibliography"}
+
+
 def setup(app):
     """Register the hooks with Sphinx."""
     # Jupyter-book always sets it, for an extension that this book does not load.
@@ -69,6 +74,7 @@ def setup(app):
     app.add_config_value("site_digest", "", "env")
     app.connect("config-inited", configure)
     app.connect("builder-inited", add_static)
+    app.connect("env-updated", gather_papers)
     # After the theme and the other extensions have added theirs.
     app.connect("html-page-context", finish_page, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -141,3 +141,27 @@ def test_the_build_refuses_wrong_math_and_a_figure_without_words(tmp_path):
     assert built.returncode != 0
     assert "Undefined control sequence: \\nosuchcommand" in built.stderr
     assert built.stderr.count("a figure without alternative text") == 1
+
+
+def test_what_a_page_cites_anew_is_in_the_bibliography(tmp_path):
+    folder = tmp_path / "chapters"
+    folder.mkdir()
+    (folder / "bibliography.md").write_text("# Papers\n\n```{bibliography}\n```\n")
+    (tmp_path / "conf.py").write_text(
+        "extensions = ['myst_parser', 'sphinxcontrib.bibtex', 'page']\n"
+        f"bibtex_bibfiles = ['{ROOT}/chapters/references.bib']\n"
+    )
+    contents = "```{toctree}\nchapters/bibliography\n```\n"
+    for paper in ("nothing", "{cite:t}`vaswani2017attention`"):
+        (tmp_path / "index.md").write_text(f"# Page\n\nIt cites {paper}.\n\n{contents}")
+        subprocess.run(
+            [sys.executable, "-m", "sphinx", ".", "out"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "_ext")},
+            capture_output=True,
+            timeout=120,
+            check=True,
+        )
+    page = (tmp_path / "out/index.html").read_text()
+    (target,) = re.findall(r'bibliography\.html#([\w-]+)"', page)
+    assert f'id="{target}"' in (tmp_path / "out/chapters/bibliography.html").read_text()

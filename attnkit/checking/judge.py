@@ -234,7 +234,7 @@ class Paper:
             message = f"{len(exercise.cases)} cases and every law agree"
             return verdict(exercise, "passed", message, earned=exercise.points)
         fault = self._first(faults, run, outcomes)
-        guesses = self._misconceptions(run, outcomes)
+        guesses = self._misconceptions(run, outcomes) or self._in_its_part(fault, run, outcomes)
         fault["misconceptions"] = tuple(guess.name for guess in guesses)
         fault["hint"] = guesses[0].hint if guesses else ""
         if hidden:
@@ -298,27 +298,34 @@ class Paper:
                     }
         return broken
 
-    def _misconceptions(self, run, outcomes):
-        """The known mistakes that do as the answer does on every case, told apart if possible."""
-        # Two functions that fail everywhere need not share a mistake: one value has to agree.
-        if all(outcome.failure for outcome in outcomes):
+    def _in_its_part(self, fault, run, outcomes):
+        """The one known mistake in the fault's group of cases; elsewhere is another mistake."""
+        if fault["kind"] != "value":  # what fails, or is no array of that shape, has many causes
             return []
-        remaining = self._those_like(self.exercise.misconceptions, outcomes)
+        group = next(t.case.group for t in self.trials if t.case.name == fault["case"])
+        indices = [i for i, trial in enumerate(self.trials) if trial.case.group == group]
+        found = self._misconceptions(run, outcomes, indices)
+        return found if len(found) == 1 else []
+
+    def _misconceptions(self, run, outcomes, indices=None):
+        """The known mistakes that do as the answer does on these cases, told apart if possible."""
+        indices = range(len(outcomes)) if indices is None else indices
+        # Two functions that fail everywhere need not share a mistake: one value has to agree.
+        if all(outcomes[index].failure for index in indices):
+            return []
+        remaining = self._those_like(self.exercise.misconceptions, outcomes, indices)
         for paper in self._drawn_anew if len(remaining) > 1 else ():
             if len(remaining) < 2:
                 break
             more = run([trial.arguments for trial in paper.trials])
-            remaining = paper._those_like(remaining, more) or remaining
+            remaining = paper._those_like(remaining, more, indices) or remaining
         return remaining
 
-    def _those_like(self, misconceptions, outcomes):
+    def _those_like(self, misconceptions, outcomes, indices):
         return [
             misconception
             for misconception in misconceptions
-            if all(
-                outcome.like(self._mistaken(misconception, index))
-                for index, outcome in enumerate(outcomes)
-            )
+            if all(outcomes[index].like(self._mistaken(misconception, index)) for index in indices)
         ]
 
     def _mistaken(self, misconception, index):

@@ -16,9 +16,10 @@ class Verdict:
     ``kind`` is passed, unfinished, not allowed, raised, arguments changed, type, shape, dtype,
     value or law. ``earned`` are the points, of ``points``; ``groups`` says of each group of cases
     its name, its points and whether it is right, where the points are parted.
-    ``misconceptions`` are the known mistakes that give the same output on every case; ``hint``
-    belongs to the first. ``called_with`` says the arguments of the case in words; it, ``given`` and
-    ``wanted`` are left out when the case is hidden.
+    ``misconceptions`` are the known mistakes that give the same output on every case, or else the
+    one that does in the failing group; ``hint`` belongs to the first. ``called_with`` says the
+    arguments of the case in words; it, ``given`` and ``wanted`` are left out when the case is
+    hidden.
     """
 
     exercise: str

@@ -339,6 +339,17 @@ def _(H, query, w, real, orders, rivals, tolerance=0.05):
 
 
 @explanation_tests.misconception(
+    "takes the length of weight times state, without the classifier",
+    hint="That length is what the token adds to the read. How far it moves this answer depends on "
+    "the direction, too: multiply the state by w.",
+)
+def _(H, query, w, real, orders, rivals, tolerance=0.05):
+    weights, _ = _read(H, query, w, real)
+    agreement = kendall_tau(weights, weights * np.linalg.norm(H, axis=-1), real)
+    return _but(H, query, w, real, orders, rivals, tolerance, agreement=agreement)
+
+
+@explanation_tests.misconception(
     "takes a correlation of the numbers instead of their order",
     hint="Kendall's tau looks at the order of each pair only, not at how far the two are apart.",
 )
@@ -673,6 +684,21 @@ def _(H, query, w, real, orders, rivals, tolerance=0.05):
     least = change.argmin()
     apart = jensen_shannon(weights, others)[least] * (change[least] <= tolerance)
     return _but(H, query, w, real, orders, rivals, tolerance, rival=apart)
+
+
+@explanation_tests.misconception(
+    "takes the furthest of all rivals and asks only then whether it goes unnoticed",
+    hint="The furthest of all may well be noticed, and a nearer one not. First keep those that go "
+    "unnoticed, then look for the furthest of them.",
+)
+def _(H, query, w, real, orders, rivals, tolerance=0.05):
+    weights, p = _read(H, query, w, real)
+    others = masked_softmax(rivals, real)
+    apart = jensen_shannon(weights, others)
+    unnoticed = np.abs(prediction(others, H, w) - p) <= tolerance
+    furthest = apart.argmax()
+    rival = apart[furthest] * unnoticed[furthest]
+    return _but(H, query, w, real, orders, rivals, tolerance, rival=rival)
 
 
 # ------------------------------------------------ right answers
@@ -1084,6 +1110,10 @@ def _token_at_the_end(x, token, positions):
     return np.concatenate([x, tokens], axis=1) + positions
 
 
+def _positions_for_patches_only(x, token, positions):
+    return _in_front(x + positions[1:], token)
+
+
 def _token_on_the_first_patch(x, token, positions):
     return _in_front(x + positions[1:], token + positions[1])
 
@@ -1115,6 +1145,11 @@ _placed_otherwise(
     _token_placed_last,
     hint="Position 0 belongs to the class token, position 1 to the first patch. Put the class "
     "token in front first, then add all of them.",
+)
+_placed_otherwise(
+    "adds positions to the patches only",
+    _positions_for_patches_only,
+    hint="The class token has a position as well: row 0 is its own.",
 )
 _placed_otherwise(
     "gives the class token the position of the first patch",

@@ -1,6 +1,7 @@
 """The verdict names what is wrong: it is read here as a learner would read it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,3 +205,27 @@ def test_hints_come_in_three_steps():
     assert len(set(hints)) == 3
     with pytest.raises(ValueError, match="hints 1 to 3"):
         hint("soft_attention.softmax", 4)
+
+
+def reversed_and_halved(weights, right_order=False):
+    N = weights.shape[-1]
+    arrived = np.eye(N)
+    for layer in weights:
+        mixed = (layer.mean(axis=-3) + np.eye(N)) / 2  # wrong where a token sees nothing
+        arrived = mixed @ arrived if right_order else arrived @ mixed
+    return arrived
+
+
+def test_of_two_mistakes_in_two_parts_one_after_the_other_is_named():
+    rollout = find("applications.rollout")
+    found = judge(rollout, reversed_and_halved)
+    assert found.misconceptions == ("multiplies the layers in reverse order",)
+    found = judge(rollout, lambda weights: reversed_and_halved(weights, right_order=True))
+    assert found.misconceptions == ("divides by two instead of by the sum of the row",)
+
+
+def test_where_two_known_mistakes_fit_a_part_neither_is_named():
+    rollout = find("applications.rollout")
+    twin = replace(rollout.misconceptions[0], name="does the same")
+    both = replace(rollout, misconceptions=[*rollout.misconceptions, twin])
+    assert judge(both, reversed_and_halved).misconceptions == ()
