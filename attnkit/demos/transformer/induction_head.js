@@ -31,8 +31,8 @@ const WORDS = {
     "where it looks, the wider the larger the weight. Full ink: the asking place in layer 2, and " +
     "in layer 1 the place that it finds. Diamond: the next letter.",
   fresh:
-    "{symbol} at place {place} has not been there before: there is nothing to copy. The model " +
-    "says {next} (probability {probability}).",
+    "{symbol} at place {place} has not been there before: nothing to copy, and in training it " +
+    "did not count. The model says {next} (probability {probability}).",
   looks:
     "{symbol} stood at place {before}, and {wanted} followed. Layer 2 looks there with weight " +
     "{weight}. The model says {next} (probability {probability}).",
