@@ -10,7 +10,7 @@ serve: book
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
 test: .venv/installed node_modules/installed
-	$(BIN)/pytest --numprocesses auto --dist loadfile
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 bench-site: book
 	$(BIN)/python -m tests.benchmarks.site

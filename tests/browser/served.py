@@ -1,12 +1,14 @@
 """A built site as a web host serves it: compressed, below a folder; and what a page of it costs."""
 
 import gzip
+import re
 import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 FOLDER = "/attention"
 COMPRESSED = {".html", ".css", ".js", ".mjs", ".json", ".svg", ".ipynb"}
 
@@ -31,6 +33,13 @@ SHIFT_AND_PAINT = """() => new Promise((done) => {
     setTimeout(() => done({ cls, lcp: list.getEntries().at(-1).startTime / 1000 })),
   ).observe({ type: "largest-contentful-paint", buffered: true });
 })"""
+
+
+# The pages of the contents; a built site has a few more, see `names`.
+PAGES = [
+    f"{page}.html"
+    for page in ["index", *re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text("utf-8"))]
+]
 
 
 class Host(SimpleHTTPRequestHandler):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .served import names, weigh
+from .served import PAGES, names, weigh
 
 # Every element's place and looks; within a formula and a drawing the whole's size is enough.
 LOOKS = """() => {
@@ -60,9 +60,10 @@ def test_a_wide_page_does_not_move_while_it_loads(book, site, browser):
         assert weigh(browser, f"{site}/{name}", width=1280)["cls"] <= 0.02, name
 
 
+@pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-def test_rules_and_glyphs_left_out_are_not_missed(book, site, browser, width, theme):
-    """With every rule and every glyph the pages look the same."""
+def test_rules_and_glyphs_left_out_are_not_missed(book, site, browser, name, width, theme):
+    """With every rule and every glyph a page looks the same."""
     originals = {path.name: path for path in Path(book, "_static").glob("*/*fonts/*.woff2")}
     originals |= {p.name: p for p in Path(book, "_static").glob("vendor/*/webfonts/*.woff2")}
     assert {path.name for path in Path(book, "_static", "fonts").iterdir()} <= set(originals)
@@ -70,17 +71,16 @@ def test_rules_and_glyphs_left_out_are_not_missed(book, site, browser, width, th
     def font(route):
         route.fulfill(path=originals[route.request.url.rsplit("/", 1)[1]])
 
-    for name in names(book):
-        seen = []
-        for whole in False, True:
-            with browser.new_context(
-                viewport={"width": width, "height": 900}, color_scheme=theme
-            ) as context:
-                page = context.new_page()
-                if whole:
-                    page.route("**/site.css", lambda r: r.fulfill(path=book.parent / "whole.css"))
-                    page.route("**/fonts/*", font)
-                page.goto(f"{site}/{name}", wait_until="networkidle")
-                seen.append(page.evaluate(STATES))
-        different = [pair for pair in zip(*seen, strict=True) if differ(*pair)]
-        assert different == [], name
+    seen = []
+    for whole in False, True:
+        with browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=theme
+        ) as context:
+            page = context.new_page()
+            if whole:
+                page.route("**/site.css", lambda r: r.fulfill(path=book.parent / "whole.css"))
+                page.route("**/fonts/*", font)
+            page.goto(f"{site}/{name}", wait_until="networkidle")
+            seen.append(page.evaluate(STATES))
+    different = [pair for pair in zip(*seen, strict=True) if differ(*pair)]
+    assert different == []

@@ -402,7 +402,7 @@ def is_running(group):
 
 
 def test_ctrl_c_ends_it_cleanly(course):
-    for index in range(20):
+    for index in range(60):
         course.hand_in(f"learner-{index:02}", right())
     command = [BIN / "attnkit", "grade", ASSIGNMENT, "--course", course.folder, "--jobs", "2"]
     process = subprocess.Popen(
