@@ -35,11 +35,9 @@ SHIFT_AND_PAINT = """() => new Promise((done) => {
 })"""
 
 
-# The pages of the contents; a built site has a few more, see `names`.
-PAGES = [
-    f"{page}.html"
-    for page in ["index", *re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text("utf-8"))]
-]
+# The pages of the contents, and the index that Sphinx adds.
+CONTENTS = re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text("utf-8"))
+PAGES = sorted(f"{page}.html" for page in ["index", "genindex", *CONTENTS])
 
 
 class Host(SimpleHTTPRequestHandler):

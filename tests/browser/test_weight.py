@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .served import PAGES, names, weigh
+from .served import PAGES, weigh
 
 # Every element's place and looks; within a formula and a drawing the whole's size is enough.
 LOOKS = """() => {
@@ -44,7 +44,7 @@ def differ(one, other):
 
 
 def test_first_views_are_small_quick_and_still(book, site, browser):
-    cost = {name: weigh(browser, f"{site}/{name}") for name in names(book)}
+    cost = {name: weigh(browser, f"{site}/{name}") for name in PAGES}
     *others, heaviest = sorted(view["kb"] for view in cost.values())
     assert max(others) <= 200, cost
     assert heaviest <= 300, cost
@@ -56,7 +56,7 @@ def test_first_views_are_small_quick_and_still(book, site, browser):
 
 
 def test_a_wide_page_does_not_move_while_it_loads(book, site, browser):
-    for name in names(book):
+    for name in PAGES:
         assert weigh(browser, f"{site}/{name}", width=1280)["cls"] <= 0.02, name
 
 
