@@ -15,12 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from attnkit import applications as ap
+from tests.arrays import alike_in_numpy_and_torch, close
 
 BATCH, M, N, D, DV, HEADS, LAYERS = 2, 3, 5, 7, 6, 4, 3  # all different, to tell axes apart
-
-
-def close(ours, oracle):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=1e-8)
 
 
 def distributions(tensors, *shape):
@@ -384,13 +381,7 @@ def inputs(tensors):
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_numpy_and_torch_agree_and_inputs_stay(call, inputs):
-    before = [x.clone() for x in inputs]
-    ours = call(*inputs)
-    assert isinstance(ours, torch.Tensor)
-    in_numpy = call(*[x.numpy() for x in inputs])
-    assert isinstance(in_numpy, np.ndarray | np.generic)
-    close(ours, in_numpy)
-    assert all(torch.equal(x, y) for x, y in zip(inputs, before, strict=True))
+    alike_in_numpy_and_torch(call, inputs)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

@@ -11,6 +11,7 @@ from scipy import ndimage
 from attnkit import cognition as cog
 from attnkit.data import cognition as data
 from attnkit.exercises.cognition import scanpath
+from tests.arrays import close
 
 F, H, W = 4, 17, 23  # all different, so that a wrong axis cannot hide
 EIGHT = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]], bool)
@@ -24,10 +25,6 @@ def rng():
 @pytest.fixture
 def image(rng):
     return rng.random((H, W, 3))
-
-
-def close(ours, oracle):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=1e-8)
 
 
 # ------------------------------------------------------------------ from picture to contrast

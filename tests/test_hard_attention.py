@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from attnkit import hard_attention as ha
 from attnkit import soft_attention as sa
 from attnkit.data import hard_attention as data
+from tests.arrays import close
 
 BATCH, M, N, DV = 2, 3, 5, 4  # all different, so that a wrong axis cannot hide
 S = np.array([0.8, -0.6, 0.3, 0.0, -0.2, 0.5, -0.9, 0.1])
@@ -29,10 +30,6 @@ def tensors():
 @pytest.fixture
 def uniform(tensors):
     return lambda *shape: torch.special.ndtr(tensors(*shape))
-
-
-def close(ours, oracle):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=1e-8)
 
 
 def for_both(function, *tensors, **options):

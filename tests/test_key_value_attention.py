@@ -9,6 +9,7 @@ from attnkit import key_value_attention as kv
 from attnkit import soft_attention as sa
 from attnkit.checking import laws
 from attnkit.data import key_value_attention as data
+from tests.arrays import alike_in_any_layout, alike_in_numpy_and_torch, close
 
 BATCH, M, N, D, DV = 2, 3, 5, 4, 6  # all different, so that a wrong axis cannot hide
 
@@ -21,10 +22,6 @@ def tensors():
         return torch.randn(shape, generator=generator, dtype=torch.float64)
 
     return draw
-
-
-def close(ours, oracle):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=1e-8)
 
 
 # ------------------------------------------------------------------ read
@@ -175,20 +172,12 @@ def inputs(tensors):
 
 @every_call
 def test_numpy_and_torch_agree_and_inputs_stay(call, inputs):
-    before = [x.clone() for x in inputs]
-    ours = call(*inputs)
-    assert isinstance(ours, torch.Tensor)
-    in_numpy = call(*[x.numpy() for x in inputs])
-    assert isinstance(in_numpy, np.ndarray)
-    close(ours, in_numpy)
-    assert all(torch.equal(x, y) for x, y in zip(inputs, before, strict=True))
+    alike_in_numpy_and_torch(call, inputs)
 
 
 @every_call
 def test_memory_layout_does_not_matter(call, inputs):
-    strided = [x.mT.contiguous().mT for x in inputs]
-    assert not strided[0].is_contiguous()
-    close(call(*strided), call(*inputs))
+    alike_in_any_layout(call, inputs)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1000.0])

@@ -10,6 +10,7 @@ from attnkit import multi_head_attention as mh
 from attnkit import soft_attention as sa
 from attnkit.checking import laws
 from attnkit.data import multi_head_attention as data
+from tests.arrays import alike_in_any_layout, alike_in_numpy_and_torch, close
 
 BATCH, M, N, D, HEADS = 3, 4, 5, 6, 2  # all different, so that a wrong axis cannot hide
 
@@ -36,10 +37,6 @@ def layer(tensors):
 def parameters(layer):
     weights = (layer.in_proj_weight, layer.in_proj_bias, layer.out_proj.weight, layer.out_proj.bias)
     return [weight.detach() for weight in weights]
-
-
-def close(ours, oracle):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=1e-8)
 
 
 # ------------------------------------------------------------------ split and merge
@@ -215,20 +212,12 @@ def inputs(tensors):
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_numpy_and_torch_agree_and_inputs_stay(call, inputs):
-    before = [x.clone() for x in inputs]
-    ours = call(*inputs)
-    assert isinstance(ours, torch.Tensor)
-    in_numpy = call(*[x.numpy() for x in inputs])
-    assert isinstance(in_numpy, np.ndarray)
-    close(ours, in_numpy)
-    assert all(torch.equal(x, y) for x, y in zip(inputs, before, strict=True))
+    alike_in_numpy_and_torch(call, inputs)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_memory_layout_and_dtype_do_not_matter(call, inputs):
-    strided = [x.mT.contiguous().mT for x in inputs]
-    assert not strided[0].is_contiguous()
-    close(call(*strided), call(*inputs))
+    alike_in_any_layout(call, inputs)
     assert call(*[x.float().numpy() for x in inputs]).dtype == np.float32
 
 

@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from attnkit import pointer_network as pn
+from tests.arrays import close
 
 BATCH, N, M, D, DE, DD, H = 2, 5, 4, 3, 6, 7, 8  # all different: a wrong axis cannot hide
 S = N + 1
-
-
-def close(ours, oracle, atol=1e-8):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=atol)
 
 
 # ------------------------------------------------------------------ the distribution

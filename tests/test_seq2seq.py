@@ -6,12 +6,9 @@ import torch
 
 from attnkit import seq2seq
 from attnkit.checking import laws
+from tests.arrays import close
 
 BATCH, M, N, DS, DY, DH, H = 2, 3, 5, 4, 6, 8, 7  # all different: a wrong axis cannot hide
-
-
-def close(ours, oracle, atol=1e-8):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=atol)
 
 
 def torchs(scores, mask):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from attnkit import structured_attention as structured
 from attnkit.checking import laws
 from attnkit.data import structured_attention as data
+from tests.arrays import close
 
 BATCH, N, S = 2, 5, 3  # all different, so that a wrong axis cannot hide
 
@@ -18,10 +19,6 @@ BATCH, N, S = 2, 5, 3  # all different, so that a wrong axis cannot hide
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
-
-
-def close(ours, oracle, tolerance=1e-8):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=tolerance)
 
 
 def brute_force(unary, transition):

@@ -9,12 +9,9 @@ from torch.nn.attention.bias import causal_lower_right
 
 from attnkit import transformer as tf
 from attnkit.checking import laws
+from tests.arrays import alike_in_any_layout, alike_in_numpy_and_torch, close
 
 BATCH, M, N, D, HEADS, WIDE, DK, DV = 2, 3, 5, 6, 3, 8, 4, 7  # so that a wrong axis cannot hide
-
-
-def close(ours, oracle):
-    np.testing.assert_allclose(np.asarray(ours), np.asarray(oracle), rtol=0, atol=1e-8)
 
 
 # ------------------------------------------------------------------ layer norm
@@ -294,20 +291,12 @@ def inputs(tensors):
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_numpy_and_torch_agree_and_inputs_stay(call, inputs):
-    before = [x.clone() for x in inputs]
-    ours = call(*inputs)
-    assert isinstance(ours, torch.Tensor)
-    in_numpy = call(*[x.numpy() for x in inputs])
-    assert isinstance(in_numpy, np.ndarray)
-    close(ours, in_numpy)
-    assert all(torch.equal(x, y) for x, y in zip(inputs, before, strict=True))
+    alike_in_numpy_and_torch(call, inputs)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_memory_layout_and_dtype_do_not_matter(call, inputs):
-    strided = [x.mT.contiguous().mT for x in inputs]
-    assert not strided[0].is_contiguous()
-    close(call(*strided), call(*inputs))
+    alike_in_any_layout(call, inputs)
     assert call(*[x.float().numpy() for x in inputs]).dtype == np.float32
 
 
