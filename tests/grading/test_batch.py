@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 
 import nbformat
 import pytest
@@ -402,7 +403,7 @@ def is_running(group):
 
 
 def test_ctrl_c_ends_it_cleanly(course):
-    for index in range(60):
+    for index in range(20):
         course.hand_in(f"learner-{index:02}", right())
     command = [BIN / "attnkit", "grade", ASSIGNMENT, "--course", course.folder, "--jobs", "2"]
     process = subprocess.Popen(
@@ -411,6 +412,8 @@ def test_ctrl_c_ends_it_cleanly(course):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Whoever runs the tests in the background has taught them to ignore it.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not list(course.folder.glob("results/*/*/done")):
