@@ -30,7 +30,7 @@ from tqdm import tqdm
 from attnkit.checking import Verdict
 from attnkit.grading import confine, gradebook
 from attnkit.grading.plugin import Judge, SubmissionExporter, rebuilt
-from attnkit.grading.submission import Submission, folders
+from attnkit.grading.submission import Submission, beside, folders
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -399,7 +399,7 @@ def judged(assignment, folder):
     fingerprint = submission.fingerprint()
     timestamp, no_time = submission.timestamp()
     judge, limit = Judge(config=assignment.config), LimitOutput(config=assignment.config)
-    parts, files, lost = {}, submission.beside(), False
+    parts, files, lost = {}, beside(folder), False
     for name, teacher in assignment.teachers.items():
         handed_in, note = submission.read(name)
         blank = nbformat.v4.new_notebook()

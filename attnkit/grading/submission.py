@@ -42,10 +42,15 @@ def all_but(*kept):
     return globs
 
 
+def is_linked(folder):
+    """Whether a learner's folder may lie elsewhere, where other people's files are."""
+    return folder.is_symlink() or folder.parent.is_symlink()
+
+
 def beside(folder):
-    """The content of those files by name, as far as they are ordinary files."""
+    """The content of those files by name, as far as they are ordinary files of this folder."""
     found = {}
-    for name in BESIDE:
+    for name in () if is_linked(folder) else BESIDE:
         with contextlib.suppress(Unreadable), opened(folder / name) as (file, _):
             found[name] = file.read(LONGEST)
     return found
@@ -68,7 +73,7 @@ class Submission:
 
     def __init__(self, folder, expected, largest):
         self.folder, self.largest = folder, largest
-        self.linked = folder.is_symlink() or folder.parent.is_symlink()
+        self.linked = is_linked(folder)
         self.there = [] if self.linked else _notebooks(folder)
         self.files = {name: folder / f"{name}.ipynb" for name in expected}
         missing = [name for name, path in self.files.items() if path not in self.there]
@@ -93,10 +98,6 @@ class Submission:
         if name == self.renamed:
             return notebook, f"{_shown(path)} was taken for the expected {name}.ipynb."
         return notebook, None
-
-    def beside(self):
-        """The files that nbgrader's exchange needs, by name."""
-        return {} if self.linked else beside(self.folder)
 
     def timestamp(self):
         """When it was handed in, as nbgrader notes it, or None, and a note if that is no time."""

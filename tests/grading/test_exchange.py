@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from attnkit.cli import main
 from attnkit.grading import confine
-from attnkit.grading.submission import BESIDE, all_but
+from attnkit.grading.submission import BESIDE, all_but, beside
 from tests.course import Course
 
 ASSIGNMENT = "notation"
@@ -72,3 +72,12 @@ def test_of_what_was_handed_in_only_three_kinds_of_names_pass(name):
 def test_what_lies_beside_a_notebook_passes():
     for name in (*BESIDE, ".ipynb"):
         assert not any(fnmatch.fnmatch(name, glob) for glob in all_but("*.ipynb", *BESIDE))
+
+
+def test_a_folder_that_is_a_link_brings_no_secret_of_another(tmp_path):
+    theirs = tmp_path / "ada"
+    theirs.mkdir()
+    (theirs / BESIDE[1]).write_text("of Ada's")
+    (tmp_path / "eve").symlink_to(theirs)
+    assert beside(theirs) == {BESIDE[1]: b"of Ada's"}
+    assert beside(tmp_path / "eve") == {}
