@@ -1,10 +1,10 @@
 // Brings the widgets of a page to life without a kernel: each has its own module, and a model that
 // is no more than the state saved with the page.
 
-const saved = (name) => {
-  const type = `application/vnd.jupyter.widget-${name}+json`;
-  return [...document.querySelectorAll(`script[type="${type}"]`)];
-};
+const blocks = (name) => [
+  ...document.querySelectorAll(`script[type="application/vnd.jupyter.widget-${name}+json"]`),
+];
+const place = (view) => view.previousElementSibling;
 
 class Model extends EventTarget {
   constructor(state) {
@@ -34,7 +34,6 @@ async function load(source) {
   return module.default;
 }
 
-const states = Object.assign({}, ...saved("state").map((script) => JSON.parse(script.text).state));
 const models = {};
 const waiting = new Map();
 
@@ -49,15 +48,23 @@ function show(el) {
   waiting.delete(el);
 }
 
-// Loaded at once but drawn when near: a page that is printed has no time to load.
-saved("view").forEach(async (script) => {
-  const { model_id: id } = JSON.parse(script.text);
-  const { _esm, ...state } = states[id].state;
-  const el = script.previousElementSibling;
+async function mount(view) {
+  const { model_id: id } = JSON.parse(view.text);
+  const { _esm, ...state } = demoModels[id].state;
   const model = (models[id] ??= new Model(state));
   const widget = await load(_esm);
-  waiting.set(el, () => widget.render({ model, el }));
-  near.observe(el);
+  waiting.set(place(view), () => widget.render({ model, el: place(view) }));
+  near.observe(place(view));
+}
+
+// Loaded once the text is there, but drawn when near: a page that is printed has no time to load.
+addEventListener("load", () => {
+  const [{ dataset }] = blocks("state");
+  const script = document.createElement("script");
+  script.src = dataset.src;
+  script.onload = () => blocks("view").forEach(mount);
+  script.onerror = () => blocks("view").forEach((view) => place(view).append(dataset.lost));
+  document.head.append(script);
 });
 
 // What is printed is the whole page, seen or not.

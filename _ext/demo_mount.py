@@ -2,8 +2,10 @@
 
 import json
 import re
+from hashlib import sha256
 from pathlib import Path
 
+SUFFIX = ".demos.js"
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = re.compile(r'<script type="application/vnd\.jupyter\.widget-view\+json">\s*(\{.*?\})', re.S)
 # Has the size of the demo before any script runs, so that nothing on the page jumps.
@@ -11,6 +13,11 @@ PLACE = (
     '<div class="attn-demo" style="--desk: {}rem; --phone: {}rem"><noscript><p>Here a demo asks a '
     "question and lets you find the answer by moving things. It needs JavaScript.</p></noscript>"
     "</div>\n"
+)
+# The address changes with the text, so that no browser brings an older one from its cache.
+ARRIVING = (
+    f'<script type="{STATE}" data-src="{{}}?v={{:.8}}" data-lost="This demo did not arrive: reload '
+    'the page to try again."></script>\n'
 )
 
 
@@ -28,24 +35,31 @@ def add_static(app):
 
 
 def place(app, pagename, templatename, context, doctree):
-    """Put the saved state at the end of the text, and each style once before it."""
+    """Put each demo's place and style into the text, and what the demos carry into a script.
+
+    That can be more than the text: the page is read while it is still on its way. It is a script,
+    not data, since a page that was opened as a file may load nothing else.
+    """
     scripts = context["script_files"]
     saved = [script for script in scripts if script.attributes.get("type") == STATE]
     if not saved:
         return
-    state = json.loads(saved[0].attributes["body"])
-    styles = {model["state"].pop("_css", "") for model in state["state"].values()}
+    models = json.loads(saved[0].attributes["body"])["state"]
+    styles = {model["state"].pop("_css", "") for model in models.values()}
 
     def with_place(view):
-        widget = state["state"][json.loads(view[1])["model_id"]]["state"]
+        widget = models[json.loads(view[1])["model_id"]]["state"]
         return PLACE.format(*widget["_heights"]) + view[0]
 
     body = VIEW.sub(with_place, context["body"])
-    text = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("</", r"<\/")
+    text = json.dumps(models, ensure_ascii=False, separators=(",", ":"))
+    written = Path(app.outdir, pagename + SUFFIX)
+    written.parent.mkdir(parents=True, exist_ok=True)
+    written.write_text(f"demoModels = {text};\n", encoding="utf-8")
     context["body"] = (
         f"<style>{''.join(sorted(styles))}</style>\n"
         + body
-        + f'<script type="{STATE}">{text}</script>\n'
+        + ARRIVING.format(written.name, sha256(text.encode()).hexdigest())
     )
     context["script_files"] = [script for script in scripts if script not in saved]
 

@@ -16,7 +16,12 @@ THEME = ["styles/theme.css", "styles/pydata-sphinx-theme.css"]
 # The priority from which on a stylesheet is the book's own.
 OURS = 900
 # Scripts that give elements a class; the others in the theme's folder are not loaded.
-SCRIPTS = ["*.js", "scripts/pydata-sphinx-theme.js", "scripts/sphinx-book-theme.js"]
+SCRIPTS = [
+    "**/*.demos.js",
+    "_static/*.js",
+    "_static/scripts/pydata-sphinx-theme.js",
+    "_static/scripts/sphinx-book-theme.js",
+]
 
 
 def written_pages(app):
@@ -44,7 +49,7 @@ def write_sheet(app, pages, used):
     job = {
         "theirs": THEME + [name for name, priority in names if priority < OURS],
         "ours": [name for name, priority in names if priority >= OURS],
-        "content": [str(path) for path in pages] + [str(static / script) for script in SCRIPTS],
+        "content": [str(path) for path in pages] + [str(Path(app.outdir, script)) for script in SCRIPTS],
         "whole": str(Path(app.outdir).parent / "whole.css"),
         "used": str(used),
     }

@@ -1,7 +1,6 @@
 """What a reader does with a demo, what its tables say, and the model that it runs."""
 
 import base64
-import json
 
 import numpy as np
 import torch
@@ -74,11 +73,17 @@ def finger(page, handle, *way):
     assert page.evaluate("scrollY") == scrolled
 
 
+def arrived(page, name):
+    """The state that came with the page for the one demo that has a trait of this name."""
+    page.wait_for_function("globalThis.demoModels")
+    states = [model["state"] for model in page.evaluate("demoModels").values()]
+    (state,) = (state for state in states if name in state)
+    return state
+
+
 def carried(page, name):
     """The weights that came with the page for a demo's trait of this name, as torch loads them."""
-    texts = page.locator('script[type="application/vnd.jupyter.widget-state+json"]')
-    states = json.loads(texts.first.text_content())["state"].values()
-    (packed,) = (one["state"][name] for one in states if name in one["state"])
+    packed = arrived(page, name)[name]
     return {
         parameter: torch.tensor(
             np.frombuffer(base64.b64decode(tensor["float16"]), "<f2").reshape(tensor["shape"])

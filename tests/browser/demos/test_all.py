@@ -90,3 +90,20 @@ def test_print_shows_every_demo(page):
                (demo) => demo.querySelector("svg"));
            }"""
     )
+
+
+def test_a_folder_of_files_shows_demos(browser, book, page_name):
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto((book / f"{page_name}.html").as_uri())
+        assert boxes(page)
+
+
+def test_a_demo_that_does_not_arrive_says_so(browser, site, page_name):
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.route("**/*.demos.js*", lambda route: route.abort())
+        page.goto(f"{site}/{page_name}.html")
+        lost = page.locator(".attn-demo", has_text="reload the page")
+        lost.first.wait_for(state="attached")
+        assert lost.count() == page.locator(".attn-demo").count()

@@ -1,13 +1,11 @@
 """The demo of explanations on the built page: every answer is that of the chapter's functions."""
 
-import json
-
 import numpy as np
 import pytest
 
 from attnkit import applications
 
-from .hand import box, drag, number, numbers
+from .hand import arrived, box, drag, number, numbers
 
 PAGE = "chapters/applications"
 TITLE = "Is this an explanation?"
@@ -24,10 +22,7 @@ def demo(page):
 @pytest.fixture
 def came(page):
     """What came with the page: the texts, and what each reader makes of them."""
-    texts = page.locator('script[type="application/vnd.jupyter.widget-state+json"]')
-    states = json.loads(texts.first.text_content())["state"].values()
-    (state,) = (one["state"] for one in states if "per_word" in one["state"])
-    return state
+    return arrived(page, "per_word")
 
 
 def good(weights, values):
