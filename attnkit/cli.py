@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import dataclasses
+import gc
 import json
 import os
 import sys
@@ -47,6 +48,9 @@ def main(arguments=None):
     auditing.set_defaults(run=_audit)
     _add_teaching(commands)
     chosen = parser.parse_args(arguments)
+    if sys.platform == "win32" and chosen.run not in (_exercises, _check, _audit):
+        print("attnkit: Windows cannot run a course; install WSL and work there", file=sys.stderr)
+        return 2
     return chosen.run(chosen)
 
 
@@ -126,8 +130,16 @@ def _check(chosen):
 
 
 def _grade(chosen):
-    # Only this command needs nbgrader, and importing it takes two seconds.
-    from attnkit.grading import batch, confine
+    from attnkit.grading import confine, nursery
+
+    # It gets ready while we do: only this command needs nbgrader, which takes a second to import.
+    if chosen.assignment in CHAPTERS and not (chosen.unconfined or confine.missing()):
+        exercises = all_exercises([chosen.assignment])
+        with_torch = any(exercise.backend == "torch" for exercise in exercises)
+        nursery.mine(confined=True, with_torch=with_torch)
+    from attnkit.grading import batch
+
+    gc.freeze()  # none of that becomes garbage: do not look, here, in each worker and at the end
 
     try:
         rows = batch.grade(

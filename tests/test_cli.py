@@ -93,3 +93,11 @@ def test_check_of_a_notebook_without_checks(capsys, notebook):
     code, out, _ = run(capsys, "check", notebook(nbformat.v4.new_notebook()))
     assert code == 1
     assert "no check" in out
+
+
+def test_windows_is_told_where_a_course_can_run(capsys, monkeypatch):
+    monkeypatch.setattr("sys.platform", "win32")
+    for command in ("grade", "feedback", "report"):
+        assert main([command, "notation"]) == 2
+        assert "install WSL" in capsys.readouterr().err
+    assert main(["exercises"]) == 0

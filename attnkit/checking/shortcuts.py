@@ -6,6 +6,7 @@ known by its package and its last name: who may not use ``torch.softmax`` may no
 """
 
 import ast
+import functools
 import inspect
 import linecache
 import sys
@@ -22,12 +23,18 @@ def in_sources(sources, exercise):
     if not exercise.not_allowed:
         return ""
     search = _Search(exercise.not_allowed)
-    for source in sources:
-        try:
-            search.add(ast.parse(source))
-        except UNREADABLE:
-            continue  # nothing of it runs
+    for tree in map(_tree, sources):
+        if tree:
+            search.add(tree)
     return search.used_by(exercise.function)
+
+
+@functools.lru_cache(maxsize=64)  # the cells of a notebook, which is searched for each exercise
+def _tree(source):
+    try:
+        return ast.parse(source)
+    except UNREADABLE:
+        return None  # nothing of it runs
 
 
 def in_function(function, exercise):

@@ -30,10 +30,10 @@ def of_chapter(chapter):
     return [item for item in vars(module).values() if isinstance(item, Exercise | Question)]
 
 
-def all_exercises():
+def all_exercises(chapters=CHAPTERS):
     """Every exercise that is checked, in the order of the book."""
     return [
-        item for chapter in CHAPTERS for item in of_chapter(chapter) if isinstance(item, Exercise)
+        item for chapter in chapters for item in of_chapter(chapter) if isinstance(item, Exercise)
     ]
 
 
@@ -46,7 +46,13 @@ class NotFound(ValueError):
 
 def find(name):
     """The exercise called ``name``, such as ``"soft_attention.softmax"``."""
-    return _among({exercise.name: exercise for exercise in all_exercises()}, name, "exercise")
+    # The other chapters are imported only where the one in the name has no such exercise.
+    chapter = str(name).partition(".")[0]
+    for chapters in ([chapter] if chapter in CHAPTERS else [], CHAPTERS):
+        known = {exercise.name: exercise for exercise in all_exercises(chapters)}
+        if name in known:
+            return known[name]
+    return _among(known, name, "exercise")
 
 
 def _among(known, name, what):

@@ -8,12 +8,12 @@ between and started again, it does over what has no marker, with the same outcom
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import hashlib
 import json
 import multiprocessing
 import os
 import signal
-import sys
 import traceback
 from collections import deque
 from multiprocessing import connection
@@ -78,9 +78,12 @@ class Assignment:
     released: dict
     config: object
 
+    @functools.cached_property
+    def largest(self):
+        return SubmissionExporter(config=self.config).largest
+
     def submission(self, folder):
-        largest = SubmissionExporter(config=self.config).largest
-        return Submission(folder, self.teachers, largest)
+        return Submission(folder, self.teachers, self.largest)
 
     def version(self):
         """Changes whenever the same submission could get another grade."""
@@ -380,8 +383,7 @@ class _Worker:
 
 def _work(pipe, assignment):
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the writer, which ends us
-    if sys.platform == "linux":
-        confine.die_with_parent()
+    confine.die_with_parent()
     with contextlib.suppress(EOFError):
         while True:
             folder = pipe.recv()

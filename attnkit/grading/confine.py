@@ -137,8 +137,9 @@ def confine(rules, *, memory=4 * 2**30, seconds=120):
 
 
 def die_with_parent():
-    """No answer outlives its judge, however that one ends."""
-    _prctl(DEATH_SIGNAL, SIGKILL)
+    """No answer outlives its judge, however that one ends; only Linux can promise that."""
+    if sys.platform == "linux":
+        _prctl(DEATH_SIGNAL, SIGKILL)
 
 
 def _landlock_version():

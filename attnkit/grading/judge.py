@@ -20,8 +20,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from attnkit.checking import CheckFailed, Verdict, shortcuts
 from attnkit.checking.judge import Failure, Outcome, Paper, bind, not_allowed
 from attnkit.exercises import find
-from attnkit.grading import confine, replies, wire
-from attnkit.grading.nursery import START, Fault, Nursery
+from attnkit.grading import confine, nursery, replies, wire
+from attnkit.grading.nursery import START, Fault
 from attnkit.notebooks import checked
 
 STEP = 10.0  # seconds of processor time that a cell or a call may take
@@ -93,7 +93,7 @@ def judge(notebook, *, seed, limits, library_calls=False):
     try:
         return _judge(notebook, seed, limits, library_calls)
     except Fault:
-        _nursery.cache_clear()  # the next submission gets a new one
+        nursery.forget()
         raise
     except confine.CannotConfine:
         raise
@@ -146,12 +146,6 @@ def _library_calls(cells, exercises):
 _paper = functools.lru_cache(maxsize=256)(Paper)
 
 
-@functools.cache
-def _nursery(judge, confined, with_torch):
-    """The nursery of the process ``judge``: one that was forked from it needs its own."""
-    return Nursery(confined=confined, with_torch=with_torch)
-
-
 @dataclass
 class _Budget:
     """The processor time that a submission may still take, in however many processes."""
@@ -171,9 +165,9 @@ class Learner:
     """A process that has run the cells of a notebook and answers calls of their functions."""
 
     def __init__(self, limits, budget, *, with_torch):
-        self.nursery = _nursery(os.getpid(), limits is not None, with_torch)
+        self.nursery = nursery.mine(confined=limits is not None, with_torch=with_torch)
         self.budget = budget
-        self.number, self.process, self.target, self.source = self.nursery.fork()
+        self.process, self.target, self.source = self.nursery.fork()
         self.failure = None
         self.replies = 0
         try:
@@ -208,9 +202,8 @@ class Learner:
         if self.process is None:
             return
         self.budget.used += self._used()
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.process, signal.SIGKILL)
-        for descriptor in (self.process, self.target, self.source):
+        self.process.close()
+        for descriptor in (self.target, self.source):
             os.close(descriptor)
         self.process = None
 
@@ -257,7 +250,7 @@ class Learner:
         """The processor time of the process so far, in seconds."""
         try:
             # How the kernel names the clock of another process, see clock_getcpuclockid(3).
-            return time.clock_gettime(~self.number << 3 | 2)
+            return time.clock_gettime(~self.process.number << 3 | 2)
         except OSError:
             return 0.0  # it has ended
 
@@ -282,8 +275,7 @@ class _Patience:
             late = used - self.used > STEP or now - self.begin > PATIENCE * STEP
             if late and not self.told_to_stop:
                 self.told_to_stop = now
-                with contextlib.suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(self.learner.process, signal.SIGALRM)
+                self.learner.process.send(signal.SIGALRM)
 
 
 class _Runner:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from attnkit import notebooks, soft_attention
-from attnkit.grading import confine, judge
-from attnkit.grading.nursery import Nursery
+from attnkit.grading import confine, nursery
+from tests.course import Course
 
 if confine.missing():
     pytest.skip(f"needs {', '.join(confine.missing())}", allow_module_level=True)
@@ -345,13 +345,46 @@ def test_a_machine_that_cannot_confine_says_what_it_lacks(monkeypatch, name, val
     with pytest.raises(confine.CannotConfine, match=re.escape(words)):
         confine.allow([])
     with pytest.raises(confine.CannotConfine, match=f"{re.escape(words)}.*unconfined"):
-        Nursery(confined=True, with_torch=False)
+        nursery.start(confined=True, with_torch=False)
 
 
-def test_unconfined_it_runs_where_nothing_can_be_confined(monkeypatch):
-    monkeypatch.setattr(confine, "missing", lambda: ["everything"])
-    notebook = notebooks.teacher("notation")
-    with pytest.raises(confine.CannotConfine, match=r"lacks everything.*c\.Judge\.unconfined"):
-        judge.judge(notebook, seed=1, limits={"seconds": 61})
-    judged = judge.judge(notebook, seed=1, limits=None)
-    assert [verdict.passed for verdict in judged.verdicts] == [True]
+def _old_kernel():
+    """From here on this process and its children see a Linux without Landlock and pidfds."""
+    import pyseccomp
+
+    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    landlock, pidfd, no_such_call = confine.CREATE_RULESET, 434, pyseccomp.ERRNO(38)
+    for number in (landlock, pidfd):
+        rules.add_rule(no_such_call, number)
+    rules.load()
+
+
+def test_on_an_old_kernel_the_way_out_is_told_and_works(tmp_path):
+    course = Course(tmp_path / "course", "notation")
+    answer = notebooks.teacher("notation")
+    for cell in answer.cells:
+        if cell.metadata.nbgrader.solution and cell.cell_type == "code":
+            cell.source = cell.source.replace("    return", "    while True: pass\n    return")
+    course.hand_in("right", notebooks.teacher("notation"))
+    course.hand_in("endless", answer)
+
+    def grade(*options):
+        return subprocess.run(
+            [Path(sys.executable).parent / "attnkit", "grade", "notation", *options],
+            cwd=course.folder,
+            preexec_fn=_old_kernel,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    refused = grade()
+    assert refused.returncode == 1
+    assert "lacks Landlock (Linux 5.13 or newer" in refused.stderr
+    assert "call `attnkit grade` with --unconfined" in refused.stderr
+    went_on = grade("--unconfined")
+    assert went_on.returncode == 0, went_on.stderr + went_on.stdout
+    assert course.marks("right")["attention_cols_check"] == (4, 4)
+    assert course.marks("endless")["attention_cols_check"] == (0, 4)
+    assert "did not end within 10 seconds" in went_on.stdout

@@ -1,7 +1,6 @@
 """An error of ours or of the machine reaches the caller; it never becomes a verdict."""
 
 import errno
-import os
 import socket
 import struct
 import threading
@@ -10,8 +9,8 @@ import pytest
 
 from attnkit.checking.laws import Law
 from attnkit.exercises import find
-from attnkit.grading import confine, judge
-from attnkit.grading.nursery import Fault, Nursery
+from attnkit.grading import confine
+from attnkit.grading.nursery import Fault, Nursery, mine
 
 if confine.missing():
     pytest.skip(f"needs {', '.join(confine.missing())}", allow_module_level=True)
@@ -25,7 +24,7 @@ def softmax(scores, axis=-1):
 
 @pytest.fixture
 def nursery():
-    return judge._nursery(os.getpid(), True, False)
+    return mine(confined=True, with_torch=False)
 
 
 def test_a_nursery_that_is_gone_is_replaced_for_the_next_submission(judged, nursery):
@@ -44,11 +43,10 @@ def test_a_nursery_that_dies_meanwhile_costs_the_submission_nothing(judged, nurs
 
 
 def test_a_fork_that_fails_is_no_learners_fault():
-    nursery = object.__new__(Nursery)
-    nursery.control, theirs = socket.socketpair()
+    control, theirs = socket.socketpair()
     theirs.send(struct.pack("<i", -errno.ENOMEM))
     with pytest.raises(Fault, match="Cannot allocate memory"):
-        nursery.fork()
+        Nursery(control).fork()
 
 
 def test_a_process_that_cannot_be_confined_runs_nothing(judged):

@@ -1,7 +1,6 @@
 """What an answer does, says and pretends does not matter: what it returns is judged elsewhere."""
 
 import functools
-import os
 import re
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from nbgrader.utils import determine_grade
 
 from attnkit import notebooks
 from attnkit.exercises import find
-from attnkit.grading import confine, judge
+from attnkit.grading import confine, judge, nursery
 from attnkit.grading.hostile import ALL, ANSWERS, OTHERS, Scene
 from tests.grading.conftest import LIMITS
 
@@ -80,8 +79,8 @@ def test_html_of_a_learner_does_not_reach_the_teacher(graded):
 
 def test_no_process_is_left(graded):
     graded(act("endless cell"))
-    nursery = judge._nursery(os.getpid(), True, False).process.pid
-    children = Path(f"/proc/{nursery}/task/{nursery}/children")
+    mine = nursery.mine(confined=True, with_torch=False).process.pid
+    children = Path(f"/proc/{mine}/task/{mine}/children")
     deadline = time.monotonic() + 5
     while children.read_text() and time.monotonic() < deadline:
         time.sleep(0.01)  # what was killed takes a moment to go
