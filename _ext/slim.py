@@ -43,13 +43,12 @@ def unlink_sheets(app, pagename, templatename, context, doctree):
 
 def write_sheet(app, pages, used):
     """The stylesheet of the site; beside the site, for tests, the same with every rule."""
-    static = used.parent
     sheets = sorted(app.builder._css_files, key=lambda sheet: sheet.priority)
     names = [(sheet.filename.removeprefix("_static/"), sheet.priority) for sheet in sheets]
     job = {
         "theirs": THEME + [name for name, priority in names if priority < OURS],
         "ours": [name for name, priority in names if priority >= OURS],
-        "content": [str(path) for path in pages] + [str(Path(app.outdir, script)) for script in SCRIPTS],
+        "content": [str(path) for path in [*pages, *(Path(app.outdir, name) for name in SCRIPTS)]],
         "whole": str(Path(app.outdir).parent / "whole.css"),
         "used": str(used),
     }

@@ -9,6 +9,7 @@ import base64
 import contextlib
 import functools
 import os
+import secrets
 import select
 import signal
 import time
@@ -169,7 +170,6 @@ class Learner:
         self.budget = budget
         self.process, self.target, self.source = self.nursery.fork()
         self.failure = None
-        self.replies = 0
         try:
             wait = wire.by(time.monotonic() + START)
             wire.send(self.target, limits, wait=wait)
@@ -227,15 +227,17 @@ class Learner:
 
     def _send(self, *request):
         deadline = time.monotonic() + PATIENCE * STEP
+        # Replies count on from a number that nobody knows before: none can be there early.
+        self.number = secrets.randbits(48)
         try:
-            wire.send(self.target, list(request), wait=wire.by(deadline))
+            wire.send(self.target, [self.number, *request], wait=wire.by(deadline))
         except TimeoutError:
             raise Gone from None
 
     def _reply(self, form, largest):
         """The next reply. Code that takes too long is told to stop, and ended if it does not."""
         patience = _Patience(self)
-        number, self.replies = self.replies, self.replies + 1
+        number, self.number = self.number, self.number + 1
         message = wire.receive(self.source, wait=patience.wait, largest=largest)
         reply = form(message, number)
         is_late = isinstance(reply, replies.Late)

@@ -48,9 +48,9 @@ def serve(shell, rules, source, target):
         _mute()  # until here an error of ours is heard
         signal.signal(signal.SIGALRM, _interrupt)
         wire.send(target, "ready")
-        number = itertools.count()
         while True:
-            kind, *details = wire.receive(source)
+            first, kind, *details = wire.receive(source)
+            number = itertools.count(first)
             for reply in {"cell": _run_cell, "calls": _call_all}[kind](shell, *details):
                 wire.send(target, [next(number), *reply])
     except wire.Broken:

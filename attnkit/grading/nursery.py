@@ -56,6 +56,7 @@ def start(confined, with_torch):
         stdout=subprocess.DEVNULL,
         env=single,
         cwd="/",
+        start_new_session=True,  # Ctrl-C is for us
     )
     theirs.close()
     return Nursery(control, process)

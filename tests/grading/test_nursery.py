@@ -55,7 +55,7 @@ def test_a_twin_ends_alone_and_its_children_with_it(mother):
     child, target, _ = born(twin)
     elsewhere, *_ = born(mother)
     assert parent(child.number) not in (mother.process.pid, parent(elsewhere.number))
-    wire.send(target, ["cell", "while True: pass"])
+    wire.send(target, [0, "cell", "while True: pass"])
     twin.control.close()
     assert ends(child.number)
     assert not mother.is_gone()
@@ -76,7 +76,7 @@ def test_a_twin_says_when_it_is_gone(mother):
 def test_nothing_outlives_the_first(mother):
     twin = mother.twin()
     child, target, _ = born(twin)
-    wire.send(target, ["cell", "while True: pass"])
+    wire.send(target, [0, "cell", "while True: pass"])
     mother.process.kill()
     assert ends(child.number)
     assert twin.is_gone()
@@ -86,7 +86,7 @@ def judges(pipe):
     """What a worker does: it asks for a child, and goes on until it is killed."""
     mine = nursery.mine(confined=True, with_torch=False)
     child, target, _ = born(mine)
-    wire.send(target, ["cell", "while True: pass"])
+    wire.send(target, [0, "cell", "while True: pass"])
     pipe.send((mine.process is None, child.number))
     time.sleep(60)
 
