@@ -120,8 +120,8 @@ def errata(text):
     return [(int(n), title, said, rating) for n, title, said, rating in ERRATUM.findall(text)]
 
 
-class FromChapters(SphinxDirective):
-    """Reads the text of all chapters, and writes a text of its own."""
+class Written(SphinxDirective):
+    """Writes a text of its own from what it is given, a line each: ``one | another``."""
 
     has_content = True
 
@@ -130,6 +130,10 @@ class FromChapters(SphinxDirective):
         lines = self.lines([line.split(" | ") for line in self.content])
         self.state.nested_parse(StringList(list(lines), self.env.docname), 0, box)
         return [box]
+
+
+class FromChapters(Written):
+    """Reads the text of all chapters."""
 
     def chapters(self):
         """The name and the text of each chapter."""

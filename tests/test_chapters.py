@@ -10,7 +10,11 @@ from attnkit.exercises import CHAPTERS, of_chapter
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "chapters"
-PAGES = [ROOT / "index.md", *sorted(FOLDER.glob("[!_]*.md"))]
+PAGES = [
+    ROOT / "index.md",
+    *sorted(FOLDER.glob("[!_]*.md")),
+    *sorted((ROOT / "teaching").glob("*.md")),
+]
 CELL = re.compile(r"^```\{code-cell\} python\n(---\n.*?^---\n)?(.*?)^```$", re.M | re.S)
 
 # Of the inventory of the notes' ideas, those that the chapter has to place.

@@ -8,6 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+# Code, or emphasis at the edges of words.
+MARKS = re.compile(r"`([^`]+)`|(?<![\w*])\*(\w[^*`]*)\*(?![\w*])")
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -133,7 +136,7 @@ class Verdict:
 
     def _html(self):
         rows = "".join(
-            f"<div><b>{label}</b>: {_code_marked(escape(sentence))}</div>"
+            f"<div><b>{label}</b>: {_marked(escape(sentence))}</div>"
             for label, sentence in self._sentences()
         )
         arrays = "".join(
@@ -162,8 +165,9 @@ class CheckFailed(AssertionError):
         return [f"CheckFailed: {self}"]
 
 
-def _code_marked(text):
-    return re.sub("`([^`]+)`", r"<code>\1</code>", text)
+def _marked(text):
+    """Escaped text with its `code` and its *emphasis* as HTML."""
+    return MARKS.sub(lambda m: f"<code>{m[1]}</code>" if m[1] else f"<em>{m[2]}</em>", text)
 
 
 def _plain(array):

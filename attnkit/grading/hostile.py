@@ -133,8 +133,8 @@ WRONG = {
     "endless call": ("$HEAD\n    while True: pass", ENDLESS),
     "sleeps": ("$HEAD\n    import time\n    time.sleep(10**6)", ENDLESS),
     "endless and deaf": (
-        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n"
-        "    try:\n        while True: pass\n    except BaseException: pass",
+        "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n"
+        "while True:\n    try:\n        while True: [0]\n    except BaseException: pass",
         MISSING,
     ),
     "ends the process": ("import os\nos._exit(0)", MISSING),

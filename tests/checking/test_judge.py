@@ -144,6 +144,21 @@ def test_the_html_escapes_and_names_the_worst_element():
     assert html.count("<u>") == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "True means *may attend* in `mask`.",
+            "True means <em>may attend</em> in <code>mask</code>.",
+        ),
+        ("beta * x, not a*b or `K *Q* V`", "beta * x, not a*b or <code>K *Q* V</code>"),
+        ("*<b>*", "*&lt;b&gt;*"),
+    ],
+)
+def test_the_html_marks_code_and_emphasis(said, shown):
+    assert shown in Verdict("x.y", "X", False, "value", said)._repr_mimebundle_()["text/html"]
+
+
 def test_a_verdict_survives_json():
     found = verdict(SOFTMAX.misconceptions[1].answer)
     back = Verdict.from_dict(json.loads(json.dumps(found.to_dict())))

@@ -402,6 +402,23 @@ def is_running(group):
     return True
 
 
+def test_half_of_another_result_is_not_taken_for_what_was_done(course, grade, monkeypatch):
+    """Handed in once more, half written, and then taken back: what is done is the first again."""
+    path = course.hand_in("ada", right())
+    _, first = grade(course, ASSIGNMENT)
+    path.write_text(nbformat.writes(wrong()))
+
+    def fails(*arguments):
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(batch.gradebook.Writer, "write", fails)
+        assert grade(course, ASSIGNMENT)[0] == 1
+    path.write_text(nbformat.writes(right()))
+    code, rows = grade(course, ASSIGNMENT)
+    assert (code, rows) == (0, first)
+
+
 def test_ctrl_c_ends_it_cleanly(course):
     for index in range(20):
         course.hand_in(f"learner-{index:02}", right())

@@ -105,6 +105,25 @@ def test_the_words_say_the_limit_that_is_set(judged, monkeypatch):
     assert "did not end within 2 seconds" in result.lost["softmax"]
 
 
+def test_what_does_not_stop_when_told_is_ended_soon(judged):
+    """Not only when the whole submission has used up what it may take."""
+    result = judged(act("endless and deaf"), limits={"memory": 4 * 2**30, "seconds": 20})
+    assert "did not end within 1 seconds" in result.lost["softmax"]
+    assert result.verdicts[1].passed
+
+
+def test_what_the_processes_of_a_submission_take_adds_up(judged):
+    """The first call ends the process, so the cells run again in another, for the next exercise."""
+    answer = """import os, time
+end = time.process_time() + 0.8
+while time.process_time() < end: pass
+def softmax(scores, axis=-1): os._exit(0)
+"""
+    result = judged(answer, limits={"memory": 4 * 2**30, "seconds": 1})
+    assert "used up the 1 seconds" in str(result.lost)
+    assert [verdict.passed for verdict in result.verdicts] == [False, False]
+
+
 def test_a_process_that_ended_itself_is_told_as_lost(judged):
     assert "ended the process" in judged(act("ends the process when called")).lost["softmax"]
     assert judged(act("junk")).lost == {}
@@ -199,3 +218,24 @@ def test_the_hidden_cases_decide():
     (verdict,) = judge.judge(scores_answered(scale), seed=3, limits=LIMITS).verdicts
     assert verdict.earned == 3
     assert not verdict.passed
+
+
+def test_what_holds_of_the_visible_cases_alone_earns_nothing():
+    """Right in one part on the visible cases, wrong in another on all: told of those, paid here."""
+    exercise = find("soft_attention.multiplicative_scores")
+    known = float(exercise.arguments(0, seed=0)["K"].sum())
+    notebook = scores_answered(1)
+    notebook.cells[1].source = f"""
+visible = []
+def multiplicative_scores(Q, K, W=None, scaled=False):
+    visible.append(np.isclose(K.sum(), {known}))
+    S = (Q if W is None else Q @ W.T) @ np.swapaxes(K, -1, -2)
+    if scaled:
+        return S / (K.shape[-1] ** 0.5 if visible[0] else 7)
+    return S if W is None else 2 * S
+"""
+    (verdict,) = judge.judge(notebook, seed=3, limits=LIMITS).verdicts
+    assert verdict.case == "bilinear, queries and keys of different length"  # seen with its numbers
+    assert verdict.given is not None
+    assert verdict.earned == 2
+    assert [passed for *_, passed in verdict.groups] == [True, False, False]
