@@ -2,8 +2,11 @@
 
 import json
 import re
+import subprocess
 from hashlib import sha256
 from pathlib import Path
+
+from exercise import ESBUILD
 
 SUFFIX = ".demos.js"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -34,6 +37,14 @@ def add_static(app):
     app.config.html_static_path.append(str(Path(__file__).with_suffix(".js")))
 
 
+def minified(script):
+    """A demo's module in fewer bytes; the live notebook runs it as it is written."""
+    command = [ESBUILD, "--minify", "--format=esm", "--log-level=warning"]
+    return subprocess.run(
+        command, input=script, capture_output=True, encoding="utf-8", check=True, timeout=60
+    ).stdout
+
+
 def place(app, pagename, templatename, context, doctree):
     """Put each demo's place and style into the text, and what the demos carry into a script.
 
@@ -46,6 +57,9 @@ def place(app, pagename, templatename, context, doctree):
         return
     models = json.loads(saved[0].attributes["body"])["state"]
     styles = {model["state"].pop("_css", "") for model in models.values()}
+    for model in models.values():
+        if "_esm" in model["state"]:
+            model["state"]["_esm"] = minified(model["state"]["_esm"])
 
     def with_place(view):
         widget = models[json.loads(view[1])["model_id"]]["state"]

@@ -102,9 +102,9 @@ class Mistakes(OnExercises):
 
     def lines(self, rows):
         for exercise in all_exercises(self.arguments):
-            heading, page = exercise.reread
-            back = f'<a href="../{page}">{heading}</a>'
-            yield f"**Exercise {link(exercise)}: {exercise.title}.** To reread: {back}."
+            label, heading = exercise.section
+            again = f"To reread: {{ref}}`{heading} <{label}>`."
+            yield f"**Exercise {link(exercise)}: {exercise.title}.** {again}"
             for mistake in exercise.misconceptions:
                 yield from ("", literal(mistake.name), f": {literal(mistake.hint)}")
             yield ""
