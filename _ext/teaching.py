@@ -76,7 +76,7 @@ class Plan(OnExercises):
     """``what it is about | chapters | exercises``, a meeting each: what to read and to write."""
 
     def lines(self, rows):
-        yield "| | about | before | to read | after | to write | points |"
+        yield "| meeting | about | before | to read | after | to write | points |"
         yield "| ---: | --- | --- | ---: | --- | ---: | ---: |"
         minutes = self.minutes()
         by_number = {exercise.number: exercise for exercise in all_exercises()}
