@@ -24,7 +24,7 @@ const look = EditorView.theme({
   "&.cm-focused": { outline: "3px solid var(--q)", outlineOffset: "2px" },
   ".cm-scroller": { fontFamily: "inherit", lineHeight: "inherit" },
   ".cm-content": { caretColor: "var(--ink)", padding: "0" },
-  ".cm-gutters": { backgroundColor: "transparent", border: "0", color: "var(--muted)" },
+  ".cm-gutters": { backgroundColor: "var(--tint)", border: "0", color: "var(--muted)" },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--line)" },
 });
 
