@@ -6,7 +6,6 @@ import re
 from exercise import identifier
 from sources import Written
 
-from attnkit.checking import Exercise
 from attnkit.exercises import all_exercises, of_chapter
 
 # Of a sentence of an exercise's; a star is one only where it stands at the edge of a word.
@@ -53,18 +52,18 @@ class Workload(OnExercises):
         yield "| --- | --- | ---: | --- | ---: | ---: | ---: |"
         minutes, sums = self.minutes(), [0, 0, 0, 0]
         for chapter, needs in rows:
-            items = of_chapter(chapter.replace("-", "_"))
-            exercises = [item for item in items if isinstance(item, Exercise)]
+            name = chapter.replace("-", "_")
+            exercises = all_exercises([name])
             counts = [
                 minutes[chapter],
                 sum(exercise.minutes for exercise in exercises),
                 sum(exercise.points for exercise in exercises),
-                sum(item.points for item in items if item not in exercises),
+                sum(item.points for item in of_chapter(name) if item not in exercises),
             ]
             sums = [a + b for a, b in zip(sums, counts, strict=True)]
             number = exercises[0].number.partition(".")[0]
-            name = f"{number}: {{ref}}`{chapter}`"
-            yield self.row(name, needs, ", ".join(map(link, exercises)), counts)
+            title = f"{number}: {{ref}}`{chapter}`"
+            yield self.row(title, needs, ", ".join(map(link, exercises)), counts)
         yield self.row("all", "", str(len(all_exercises())), sums)
 
     def row(self, chapter, needs, exercises, counts):

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attnkit.checking import Exercise
-from attnkit.exercises import CHAPTERS, of_chapter
+from attnkit.exercises import CHAPTERS, all_exercises
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "chapters"
@@ -83,7 +82,7 @@ def test_every_erratum_is_printed_corrected_rated_and_run(chapter):
 def test_exercises_stand_in_their_order(chapter):
     text = (FOLDER / f"{chapter}.md").read_text(encoding="utf-8")
     shown = re.findall(r"^```\{graded-exercise\} (\S+)$", text, re.M)
-    assert shown == [item.name for item in of_chapter(chapter) if isinstance(item, Exercise)]
+    assert shown == [exercise.name for exercise in all_exercises([chapter])]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -92,7 +91,7 @@ def test_the_landing_page_counts_the_exercises(chapter):
     label = chapter.replace("_", "-")
     row = re.search(rf"^\| \{{ref\}}`{label}` \| .*\? \| \d+ \| (\d+) \|$", text, re.M)
     assert row, "no row"
-    assert int(row[1]) == sum(isinstance(item, Exercise) for item in of_chapter(chapter))
+    assert int(row[1]) == len(all_exercises([chapter]))
 
 
 @pages
@@ -108,12 +107,7 @@ def test_a_figure_says_what_it_shows(page):
 
 @pages
 def test_no_decimal_number_is_typed(page):
-    exercises = {
-        item.number
-        for chapter in CHAPTERS
-        for item in of_chapter(chapter)
-        if isinstance(item, Exercise)
-    }
+    exercises = {exercise.number for exercise in all_exercises()}
     typed = set(re.findall(r"\d+[.,]\d+", prose(page.read_text(encoding="utf-8"))))
     assert not typed - exercises
 

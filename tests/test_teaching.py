@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from attnkit.checking import Exercise
-from attnkit.exercises import CHAPTERS, all_exercises, of_chapter
+from attnkit.exercises import CHAPTERS, all_exercises
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "_ext"))
+import teaching  # noqa: E402
+
 HEADS = ["The one thing", "Open with", "At the board", "Where they stumble", "Ask"]
 HEADS.append("If time is short")
 BY_NUMBER = {exercise.number: exercise for exercise in all_exercises()}
@@ -22,17 +24,6 @@ def notes():
     text = (ROOT / "teaching" / "lessons.md").read_text(encoding="utf-8")
     parts = re.split(r"^\(lesson-([\w-]+)\)=\n", text, flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
-
-
-@pytest.fixture(scope="module")
-def written():
-    """The directives' module."""
-    sys.path.insert(0, str(ROOT / "_ext"))
-    try:
-        import teaching
-    finally:
-        sys.path.remove(str(ROOT / "_ext"))
-    return teaching
 
 
 class Text(HTMLParser):
@@ -80,7 +71,7 @@ def test_the_mistakes_of_a_note_are_known_to_the_checks(notes, chapter):
     note = notes[chapter.replace("_", "-")]
     stumble = re.search(r"^\*\*Where they stumble\.\*\* (.*)$", note, re.M)[1]
     named = re.findall(r"(?<!\*)\*([^*]+)\*(?!\*)", stumble)
-    exercises = [item for item in of_chapter(chapter) if isinstance(item, Exercise)]
+    exercises = all_exercises([chapter])
     known = {m.name.replace("`", ""): e.number for e in exercises for m in e.misconceptions}
     assert len(named) >= 2
     for name in named:
@@ -91,7 +82,7 @@ def test_the_mistakes_of_a_note_are_known_to_the_checks(notes, chapter):
 def test_the_homework_of_a_note_is_the_chapters_own(notes, chapter):
     note = notes[chapter.replace("_", "-")]
     numbers = set(re.findall(r"\b\d+\.\d\b", note.split("Homework")[1]))
-    own = {item.number for item in of_chapter(chapter) if isinstance(item, Exercise)}
+    own = {exercise.number for exercise in all_exercises([chapter])}
     assert numbers
     assert numbers <= own
 
@@ -146,5 +137,5 @@ def test_a_chapter_comes_after_those_it_needs(book):
         ("costs $5 <b>", r"costs \$5 \<b>"),
     ],
 )
-def test_what_is_no_markup_is_not_taken_for_it(written, said, shown):
-    assert written.literal(said) == shown
+def test_what_is_no_markup_is_not_taken_for_it(said, shown):
+    assert teaching.literal(said) == shown
