@@ -6,9 +6,7 @@ The second half follows weights through values and layers, and cuts images into 
 function takes numpy arrays and torch tensors alike and leaves its arguments as they were.
 """
 
-from array_api_compat import array_namespace
-
-from attnkit.arguments import positive, takes, whole
+from attnkit.arguments import array_namespace, positive, takes, whole
 from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import entropy
 

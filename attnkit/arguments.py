@@ -16,8 +16,8 @@ import inspect
 import math
 import re
 
+import array_api_compat
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
 
 _SPEC = re.compile(r"(?P<name>\w+) \((?P<axes>[^)]*)\)(?: (?P<kind>bool|int))?(?P<optional>\??)")
 # What an array may hold: the kind's name in the array API, and in words.
@@ -26,6 +26,15 @@ _KINDS = {
     "bool": ("bool", "booleans, True or False"),
     "int": ("integral", "integers, such as int64"),
 }
+
+
+def array_namespace(array):
+    """The functions of the library that an array is of, with the names of the array API.
+
+    numpy has those names itself; for it array_api_compat would import all of numpy, which in the
+    browser takes longer than a whole check.
+    """
+    return np if isinstance(array, np.ndarray) else array_api_compat.array_namespace(array)
 
 
 def takes(*specs, **rules):
@@ -125,7 +134,7 @@ def _check_arrays(parsed, arguments):
 
 
 def _check_kind(name, array, kind, spec):
-    if not is_array_api_obj(array):
+    if not array_api_compat.is_array_api_obj(array):
         raise TypeError(
             f"{name} is {_describe(array)}; it takes a numpy array or a torch tensor: {spec}"
         )

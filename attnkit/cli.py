@@ -132,6 +132,7 @@ def _check(chosen):
 def _grade(chosen):
     from attnkit.grading import confine, nursery
 
+    gc.disable()  # nothing of what is imported becomes garbage
     # It gets ready while we do: only this command needs nbgrader, which takes a second to import.
     if chosen.assignment in CHAPTERS and not (chosen.unconfined or confine.missing()):
         exercises = all_exercises([chosen.assignment])
@@ -139,7 +140,8 @@ def _grade(chosen):
         nursery.mine(confined=True, with_torch=with_torch)
     from attnkit.grading import batch
 
-    gc.freeze()  # none of that becomes garbage: do not look, here, in each worker and at the end
+    gc.freeze()  # nor is it looked through here, in each worker and at the end
+    gc.enable()
 
     try:
         rows = batch.grade(

@@ -10,9 +10,8 @@ were.
 import math
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from attnkit.arguments import positive, takes
+from attnkit.arguments import array_namespace, positive, takes
 from attnkit.soft_attention import softmax
 
 FEATURES = (

@@ -7,9 +7,8 @@ arguments. Numpy arrays and torch tensors alike, except where a function says ot
 """
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from attnkit.arguments import positive, takes
+from attnkit.arguments import array_namespace, positive, takes
 from attnkit.soft_attention import softmax
 
 

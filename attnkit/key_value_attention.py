@@ -6,9 +6,7 @@ it is read by attention and written by attention. Every function takes numpy arr
 tensors alike and leaves its arguments as they were.
 """
 
-from array_api_compat import array_namespace
-
-from attnkit.arguments import positive, takes
+from attnkit.arguments import array_namespace, positive, takes
 from attnkit.soft_attention import softmax
 
 

@@ -7,9 +7,8 @@ tensors alike and leaves its arguments as they were.
 """
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from attnkit.arguments import takes
+from attnkit.arguments import array_namespace, takes
 from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax
 

@@ -9,9 +9,8 @@ is ``attnkit.training.pointer_network``.
 """
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from attnkit.arguments import takes
+from attnkit.arguments import array_namespace, takes
 from attnkit.soft_attention import additive_scores
 
 
@@ -75,7 +74,9 @@ def unvisited(chosen, slots):
     """
     xp = array_namespace(chosen)
     pointed = xp.astype(chosen[..., None] == xp.arange(slots), chosen.dtype)  # (..., M, S)
-    before = xp.cumulative_sum(pointed, axis=-2) - pointed
+    M = chosen.shape[-1]
+    earlier = xp.tril(xp.ones((M, M), dtype=pointed.dtype), k=-1)  # (step, step before it)
+    before = earlier @ pointed
     return (before == 0) | (xp.arange(slots) == 0)
 
 

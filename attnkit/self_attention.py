@@ -8,9 +8,8 @@ numpy arrays and torch tensors alike and leaves its arguments as they were.
 from itertools import permutations
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from attnkit.arguments import takes, whole
+from attnkit.arguments import array_namespace, takes, whole
 from attnkit.soft_attention import softmax
 
 

@@ -6,9 +6,7 @@ numpy arrays and torch tensors alike and leaves its arguments as they were. The 
 chapter trains are ``attnkit.training.seq2seq``.
 """
 
-from array_api_compat import array_namespace
-
-from attnkit.arguments import takes
+from attnkit.arguments import array_namespace, takes
 from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import additive_scores
 

@@ -5,9 +5,7 @@ values ``V (..., N, Dv)``; scores and weights are ``(..., M, N)``, one row a que
 takes numpy arrays and torch tensors alike and leaves its arguments as they were.
 """
 
-from array_api_compat import array_namespace
-
-from attnkit.arguments import axis_of, positive, takes
+from attnkit.arguments import array_namespace, axis_of, positive, takes
 
 
 @takes("scores (...)", axis=axis_of("scores"))

@@ -7,9 +7,7 @@ vector. Every function takes numpy arrays and torch tensors alike and leaves its
 were.
 """
 
-from array_api_compat import array_namespace
-
-from attnkit.arguments import takes
+from attnkit.arguments import array_namespace, takes
 from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax
 

@@ -7,9 +7,7 @@ torch tensors alike and leaves its arguments as they were. The networks that the
 in ``attnkit.training.transformer``.
 """
 
-from array_api_compat import array_namespace
-
-from attnkit.arguments import positive, takes, whole
+from attnkit.arguments import array_namespace, positive, takes, whole
 from attnkit.multi_head_attention import multi_head_attention
 from attnkit.self_attention import masked_softmax
 

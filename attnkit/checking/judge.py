@@ -54,9 +54,9 @@ def judge(exercise, answer, *, seed=0, hidden=False):
     return Paper(exercise, seed).judge(partial(observe_all, exercise, answer), hidden=hidden)
 
 
-def observe_all(exercise, answer, calls):
+def observe_all(exercise, answer, asked):
     """The Outcomes of an answer in this process, as a Paper asks for them."""
-    return [observe(exercise, answer, arguments) for arguments in calls]
+    return [observe(exercise, answer, each.arguments) for each in asked]
 
 
 def bind(exercise, arguments):
@@ -89,7 +89,7 @@ def not_allowed(exercise, used):
     )
 
 
-@dataclass
+@dataclass(eq=False)
 class Trial:
     """A case drawn, and what is wanted of it."""
 
@@ -127,16 +127,19 @@ class Trial:
             if self.is_own(named):
                 return self.without_gradients(self.wanted.value)
             value = self.reference(**named)
-            calls.append(_LawCall(copy.deepcopy(named), value))
+            calls.append(LawCall(copy.deepcopy(named), value))
             return self.without_gradients(value)
 
         self.test(law, record)
         return calls
 
+    @cached_property
+    def close(self):
+        """Whether two arrays agree as far as a right answer's do."""
+        return laws.within(self.wanted.largest_slack)
+
     def test(self, law, answer):
-        with np.errstate(all="ignore"):
-            close = laws.within(self.wanted.largest_slack)
-            return law.broken_by(answer, self.arguments, np.random.default_rng(self.seed), close)
+        return law.broken_by(answer, self.arguments, self.seed, self.close)
 
     def is_own(self, named):
         """Whether a law asks for no more than the case itself, whose outcome is known."""
@@ -188,13 +191,12 @@ class Trial:
         return difference(plain(measure), self.measured, what=what)
 
 
-@dataclass
-class _LawCall:
-    """Arguments that a law asks the answer about; what the reference says; what the answer did."""
+@dataclass(eq=False)
+class LawCall:
+    """Arguments that a law asks the answer about, and what the reference returns for them."""
 
     arguments: dict
     wanted: object
-    outcome: Outcome | None = None
 
 
 class _Seen(Exception):
@@ -207,8 +209,9 @@ class Paper:
 
     Made once, it judges many answers: what does not depend on an answer is computed once.
 
-    An answer is asked by ``run``: it is given a list of arguments by name, one for each call, and
-    returns their Outcomes. So an answer in another process is asked many things at once.
+    An answer is asked by ``run``: it is given a list of Trials or LawCalls, whose ``arguments``
+    are those of a call, and returns the Outcomes. So an answer in another process is asked many
+    things at once, and what it is asked is the same object for every answer.
     """
 
     exercise: Exercise
@@ -225,7 +228,7 @@ class Paper:
     def judge(self, run: Callable, *, hidden=False):
         """The verdict; with ``hidden`` it tells nothing of the numbers of a case."""
         exercise = self.exercise
-        outcomes = run([trial.arguments for trial in self.trials])
+        outcomes = run(self.trials)
         if outcomes[0].failure and outcomes[0].failure.name == "NotImplementedError":
             message = f"`{exercise.function}` still raises NotImplementedError: write its body"
             return verdict(exercise, "unfinished", message)
@@ -247,7 +250,7 @@ class Paper:
     def passes(self, answer):
         """Whether ``answer`` would get full marks, without looking for its mistake if not."""
         run = partial(observe_all, self.exercise, answer)
-        return not any(self._faults(run, run([trial.arguments for trial in self.trials])))
+        return not any(self._faults(run, run(self.trials)))
 
     def _faults(self, run, outcomes):
         """What is wrong with each case: with its outcome, or a law that breaks on its arguments.
@@ -271,17 +274,11 @@ class Paper:
             fault["law"] = self._broken_laws(run, outcomes, [index]).get(index, {}).get("law", "")
         return fault
 
+    @np.errstate(all="ignore")
     def _broken_laws(self, run, outcomes, indices):
         """Of the cases with these indices: the first law that breaks on each, as a fault."""
-        asked = [
-            _LawCall(c.arguments, c.wanted)
-            for i in indices
-            for calls in self.trials[i].law_calls
-            for c in calls
-        ]
-        for law_call, outcome in zip(asked, run([c.arguments for c in asked]), strict=True):
-            law_call.outcome = outcome
-        known = iter(asked)
+        asked = [call for i in indices for calls in self.trials[i].law_calls for call in calls]
+        known = zip(asked, run(asked), strict=True)
         broken = {}
         for index in indices:
             trial = self.trials[index]
@@ -317,7 +314,7 @@ class Paper:
         for paper in self._drawn_anew if len(remaining) > 1 else ():
             if len(remaining) < 2:
                 break
-            more = run([trial.arguments for trial in paper.trials])
+            more = run(paper.trials)
             remaining = paper._those_like(remaining, more, indices) or remaining
         return remaining
 
@@ -355,11 +352,12 @@ def _broken(trial, law, run, outcome, known):
     def answer(**named):
         if trial.is_own(named):
             return _lawful(trial, outcome, trial.wanted.value)
-        law_call = next(known, None)
-        if law_call is None or not _alike(law_call.arguments, named):
+        call, seen = next(known, (None, None))
+        if call is None or not _alike(call.arguments, named):
             # What this law asks depends on what it was answered.
-            law_call = _LawCall(named, trial.reference(**named), *run([named]))
-        return _lawful(trial, law_call.outcome, law_call.wanted)
+            call = LawCall(named, trial.reference(**named))
+            (seen,) = run([call])
+        return _lawful(trial, seen, call.wanted)
 
     try:
         return trial.test(law, answer)
@@ -385,12 +383,14 @@ def _lawful(trial, outcome, wanted_value):
 
 
 def _alike(one, other):
-    return one.keys() == other.keys() and all(
-        np.array_equal(one[name], other[name], equal_nan=True)
-        if isinstance(one[name], np.ndarray)
-        else one[name] == other[name]
-        for name in one
-    )
+    """Whether two sets of arguments are the same to the byte."""
+    return one.keys() == other.keys() and all(_identical(one[name], other[name]) for name in one)
+
+
+def _identical(one, other):
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+        return one is other or (type(one) is type(other) and one == other)
+    return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
 
 
 def observe(exercise, answer, arguments):

@@ -48,7 +48,7 @@ def _whole(output):
 def sums_to(total, along, part=_whole):
     """Along the axis ``along(arguments)`` the ``part`` of the output adds to ``total``."""
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         sums = np.sum(part(answer(**arguments)), axis=along(arguments))
         if close(sums, np.full(sums.shape, float(total))):
             return None
@@ -59,7 +59,7 @@ def sums_to(total, along, part=_whole):
 
 
 def not_negative(part=_whole):
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         least = np.min(part(answer(**arguments)))
         return None if least >= 0 else f"one weight is {least:.4g}"
 
@@ -69,11 +69,11 @@ def not_negative(part=_whole):
 def shift_invariant(name, along):
     """Adding one number to all scores along the axis changes nothing."""
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         axis = along(arguments)
         scores = arguments[name]
         shape = [1 if i == axis % scores.ndim else n for i, n in enumerate(scores.shape)]
-        shift = rng.normal(scale=3.0, size=shape).astype(scores.dtype)
+        shift = np.random.default_rng(seed).normal(scale=3.0, size=shape).astype(scores.dtype)
         moved = answer(**{**arguments, name: scores + shift})
         if close(moved, answer(**arguments)):
             return None
@@ -85,7 +85,7 @@ def shift_invariant(name, along):
 def items_permuted(*names, axis, output_axis=None, part=_whole):
     """Items have no order: permuting them permutes the output's axis, or changes nothing."""
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         size = arguments[names[0]].shape[axis]
         if size < 3:
             return None  # a permutation of two is its own inverse and proves little
@@ -105,7 +105,7 @@ def items_permuted(*names, axis, output_axis=None, part=_whole):
 def batch_independent(*names, rank, part=_whole):
     """Each member of a batch is treated as if it were alone; ``rank`` axes are one member."""
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         arrays = [arguments[name] for name in names]
         if any(array.ndim <= rank for array in arrays):
             return None
@@ -120,7 +120,7 @@ def batch_independent(*names, rank, part=_whole):
 def read_inside_hull(name, axis, part=_whole):
     """No feature of a read lies outside the values it averages."""
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         values, read = arguments[name], part(answer(**arguments))
         low = np.min(values, axis=axis, keepdims=True)
         high = np.max(values, axis=axis, keepdims=True)
@@ -132,7 +132,7 @@ def read_inside_hull(name, axis, part=_whole):
 
 
 def symmetric():
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         matrix = answer(**arguments)
         return None if close(matrix, np.swapaxes(matrix, -1, -2)) else "it is not"
 
@@ -145,7 +145,7 @@ def agrees(sentence, formulation):
     It returns what should be equal as a pair, or None where it does not apply.
     """
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         pair = formulation(answer, arguments)
         return None if pair is None or close(*pair) else "the two differ"
 
@@ -155,14 +155,14 @@ def agrees(sentence, formulation):
 def without(name, law):
     """The law where the argument ``name`` is not given, such as a mask that would move too."""
 
-    def broken(answer, arguments, rng, close):
-        return None if name in arguments else law.test(answer, arguments, rng, close)
+    def broken(answer, arguments, seed, close):
+        return None if name in arguments else law.test(answer, arguments, seed, close)
 
     return Law(law.sentence, broken)
 
 
 def inputs_unchanged():
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         before = {k: np.copy(v) for k, v in arguments.items() if isinstance(v, np.ndarray)}
         answer(**arguments)
         changed = [k for k, v in before.items() if not np.array_equal(v, arguments[k])]
@@ -174,7 +174,7 @@ def inputs_unchanged():
 def hidden_keys_get_nothing(mask, part=_whole):
     """Where the mask is False the weight is exactly zero."""
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         weights = part(answer(**arguments))
         leaked = np.abs(weights[~np.broadcast_to(arguments[mask], weights.shape)])
         return f"a hidden key has weight {leaked.max():.4g}" if np.any(leaked) else None
@@ -185,13 +185,14 @@ def hidden_keys_get_nothing(mask, part=_whole):
 def causal(*names, axis, output_axis, part=_whole):
     """What comes later along the axis changes nothing of what the output says earlier."""
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         size = arguments[names[0]].shape[axis]
         if size < 2:
             return None
         seen = np.arange(size // 2)
         later = np.arange(size // 2, size)
         other = {name: np.copy(arguments[name]) for name in names}
+        rng = np.random.default_rng(seed)
         for array in other.values():
             moved = np.moveaxis(array, axis, 0)
             moved[later] = rng.normal(size=moved[later].shape)
@@ -208,7 +209,7 @@ def finite_gradients(*names, part=_whole):
     For a reference: it gives tensors to the answer. An exercise names its ``gradients`` instead.
     """
 
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         import torch
 
         leaves = {name: torch.tensor(arguments[name], requires_grad=True) for name in names}

@@ -6,39 +6,41 @@ known by its package and its last name: who may not use ``torch.softmax`` may no
 """
 
 import ast
-import functools
+import contextlib
 import inspect
 import linecache
 import sys
-from collections import defaultdict
+from collections import defaultdict, deque
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
-def in_sources(sources, exercise):
-    """The name of the function that the answer uses and may not, as it is written; else "".
+def in_sources(sources, exercises):
+    """By exercise, the name of the function that its answer uses and may not, as it is written.
 
     :param sources: the texts of the cells of a notebook, in their order
+    :returns: a dict without the exercises whose answers use no such function
     """
-    if not exercise.not_allowed:
-        return ""
-    search = _Search(exercise.not_allowed)
-    for tree in map(_tree, sources):
-        if tree:
-            search.add(tree)
-    return search.used_by(exercise.function)
+    not_allowed = {each: set(map(_known_by, each.not_allowed)) for each in exercises}
+    last_names = {last for pairs in not_allowed.values() for _, last in pairs}
+    if not last_names:
+        return {}
+    names = _Names(last_names)
+    for source in sources:
+        with contextlib.suppress(*UNREADABLE):  # nothing of it runs
+            names.add(ast.parse(source))
+    used = {
+        each: _Search(names, pairs).used_by(each.function) for each, pairs in not_allowed.items()
+    }
+    return {each: name for each, name in used.items() if name}
 
 
-@functools.lru_cache(maxsize=64)  # the cells of a notebook, which is searched for each exercise
-def _tree(source):
-    try:
-        return ast.parse(source)
-    except UNREADABLE:
-        return None  # nothing of it runs
+def _known_by(name):
+    return name.partition(".")[0], name.rpartition(".")[2]
 
 
 def in_function(function, exercise):
-    """As ``in_sources``, for a function of the running notebook, where its source can be seen."""
+    """What a function of the running notebook uses, where its source can be seen; else ""."""
     if not exercise.not_allowed:
         return ""
     known = {id(thing): name for name in exercise.not_allowed if (thing := _loaded(name))}
@@ -56,7 +58,7 @@ def in_function(function, exercise):
         elif inspect.isfunction(value) and value.__globals__ is function.__globals__:
             files[value.__code__.co_filename] = None
     sources += ["".join(linecache.getlines(file)) for file in files]
-    return in_sources(sources, exercise)
+    return in_sources(sources, [exercise]).get(exercise, "")
 
 
 def _loaded(name):
@@ -64,27 +66,28 @@ def _loaded(name):
     return getattr(sys.modules.get(package), last, None)
 
 
-class _Search:
-    def __init__(self, not_allowed):
-        self.not_allowed = {
-            (name.partition(".")[0], name.rpartition(".")[2]) for name in not_allowed
-        }
-        self.last_names = {last for _, last in self.not_allowed}
+class _Names:
+    """What the cells of a notebook define, and under which names they know the libraries.
+
+    :param last_names: what is looked for in a library of which everything is imported
+    """
+
+    def __init__(self, last_names):
+        self.last_names = last_names
         self.definitions = defaultdict(list)
         self.aliases = defaultdict(set)
 
     def add(self, tree):
-        """Take down what a cell defines and under which names it knows the libraries."""
-        for node in _outside_functions(tree):
+        """Take down those of a cell."""
+        for node, in_function in _nodes(tree):
             match node:
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    self.definitions[name].append(node)
-                case ast.ClassDef(name=name):
-                    self.definitions[name].append(node)
-            for name, value in _assigned(node):
-                self.definitions[name].append(value)
-        for node in ast.walk(tree):
-            match node:
+                case (
+                    ast.FunctionDef(name=name)
+                    | ast.AsyncFunctionDef(name=name)
+                    | ast.ClassDef(name=name)
+                ):
+                    if not in_function:
+                        self.definitions[name].append(node)
                 case ast.Import(names=names):
                     for alias in names:
                         whole = alias.name if alias.asname else alias.name.partition(".")[0]
@@ -95,35 +98,11 @@ class _Search:
                         for name in found:
                             self.aliases[alias.asname or name].add(f"{module}.{name}")
             for name, value in _assigned(node):
-                self.aliases[name] |= self._full_names(value)
+                self.aliases[name] |= self.full_names(value)
+                if not in_function:
+                    self.definitions[name].append(value)
 
-    def used_by(self, function):
-        """What is not allowed and can be reached from the function of this name."""
-        if function not in self.definitions:
-            return next(filter(self._is_not_allowed, sorted(self.aliases[function])), "")
-        reached, waiting = {function}, [function]
-        while waiting:
-            for definition in self.definitions[waiting.pop()]:
-                for node in ast.walk(definition):
-                    if self._is_use(node):
-                        return ast.unparse(node)
-                    if isinstance(node, ast.Name) and node.id in self.definitions.keys() - reached:
-                        reached.add(node.id)
-                        waiting.append(node.id)
-        return ""
-
-    def _is_use(self, node):
-        if any(map(self._is_not_allowed, self._full_names(node))):
-            return True
-        # A method of who knows what, such as the softmax of a tensor.
-        base, attribute = _attribute(node)
-        own = isinstance(base, ast.Name) and base.id in ("self", "cls")
-        return attribute in self.last_names and not own and not self._full_names(base)
-
-    def _is_not_allowed(self, name):
-        return (name.partition(".")[0], name.rpartition(".")[2]) in self.not_allowed
-
-    def _full_names(self, node):
+    def full_names(self, node):
         """The library names that an expression may stand for: ``F.relu`` for torch's, say."""
         path = []
         base, attribute = _attribute(node)
@@ -144,13 +123,50 @@ class _Search:
         return {".".join([name, *path]) for name in found}
 
 
-def _outside_functions(tree):
-    waiting = [tree]
+class _Search:
+    """A search for what one answer may not use, known by package and last name."""
+
+    def __init__(self, names, not_allowed):
+        self.names, self.not_allowed = names, not_allowed
+        self.last_names = {last for _, last in not_allowed}
+
+    def used_by(self, function):
+        """What is not allowed and can be reached from the function of this name; else ""."""
+        definitions = self.names.definitions
+        if function not in definitions:
+            found = sorted(self.names.aliases.get(function, ()))
+            return next(filter(self._is_not_allowed, found), "")
+        reached, waiting = {function}, [function]
+        while waiting:
+            for definition in definitions[waiting.pop()]:
+                for node in ast.walk(definition):
+                    if self._is_use(node):
+                        return ast.unparse(node)
+                    if isinstance(node, ast.Name) and node.id in definitions.keys() - reached:
+                        reached.add(node.id)
+                        waiting.append(node.id)
+        return ""
+
+    def _is_use(self, node):
+        if any(map(self._is_not_allowed, self.names.full_names(node))):
+            return True
+        # A method of who knows what, such as the softmax of a tensor.
+        base, attribute = _attribute(node)
+        own = isinstance(base, ast.Name) and base.id in ("self", "cls")
+        return attribute in self.last_names and not own and not self.names.full_names(base)
+
+    def _is_not_allowed(self, name):
+        return _known_by(name) in self.not_allowed
+
+
+def _nodes(tree):
+    """All nodes, the outer ones first, each with whether it stands inside of a function."""
+    waiting = deque([(tree, False)])
     while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += reversed(list(ast.iter_child_nodes(node)))
+        node, in_function = waiting.popleft()
+        yield node, in_function
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        waiting += ((child, in_function or inside) for child in ast.iter_child_nodes(node))
 
 
 def _assigned(node):

@@ -29,6 +29,7 @@ from tqdm import tqdm
 
 from attnkit.checking import Verdict
 from attnkit.grading import confine, gradebook
+from attnkit.grading.graft import Unreadable, parsed
 from attnkit.grading.plugin import Judge, SubmissionExporter, rebuilt
 from attnkit.grading.submission import Submission, beside, folders
 
@@ -77,6 +78,14 @@ class Assignment:
     teachers: dict
     released: dict
     config: object
+
+    @functools.cached_property
+    def judge(self):
+        return Judge(config=self.config)
+
+    @functools.cached_property
+    def limit(self):
+        return LimitOutput(config=self.config)
 
     @functools.cached_property
     def largest(self):
@@ -128,7 +137,7 @@ class Course:
     def assignment(self, book, name):
         """The assignment as it was released; released here and now if it never was."""
         source = self.path(self.dirs.source_directory, name)
-        teachers = {path.stem: nbformat.read(path, 4) for path in sorted(source.glob("*.ipynb"))}
+        teachers = {path.stem: _teachers(path) for path in sorted(source.glob("*.ipynb"))}
         if not self.path(self.dirs.release_directory, name).exists():
             self._release(name)
             book.db.rollback()  # nbgrader wrote through a session of its own
@@ -146,6 +155,13 @@ class Course:
             gradebook.release(self.dirs, self.app)
         except NbGraderException as error:
             raise CannotGrade(f"{name} was never released and cannot be: {error}") from None
+
+
+def _teachers(path):
+    try:
+        return parsed(path.read_bytes())
+    except Unreadable as error:
+        raise CannotGrade(f"{path}: {error}") from None
 
 
 def _fit(teachers, cells):
@@ -258,7 +274,7 @@ class Batch:
         unanswered = {name: part["unanswered"] for name, part in parts}
         try:
             marker.unlink(missing_ok=True)
-            _write(place / "result.json", json.dumps(graded.result, indent=1).encode())
+            _write(place / "result.json", json.dumps(graded.result).encode())
             for name, content in graded.files.items():
                 _write(self._graded(student) / name, content)
             self.converter.set_permissions(self.assignment.name, student)
@@ -400,16 +416,16 @@ def judged(assignment, folder):
     # Taken before anything is read: a file that changes meanwhile is graded again next time.
     fingerprint = submission.fingerprint()
     timestamp, no_time = submission.timestamp()
-    judge, limit = Judge(config=assignment.config), LimitOutput(config=assignment.config)
     parts, files, lost = {}, beside(folder), False
     for name, teacher in assignment.teachers.items():
         handed_in, note = submission.read(name)
-        blank = nbformat.v4.new_notebook()
-        notebook = rebuilt(teacher, handed_in or blank, assignment.released[name], note)
-        outcome = judge.judged(notebook)
-        notebook, _ = limit.preprocess(outcome.notebook, {})
+        answers = nbformat.v4.new_notebook() if handed_in is None else handed_in
+        notebook = rebuilt(teacher, answers, assignment.released[name], note)
+        outcome = assignment.judge.judged(notebook)
+        notebook, _ = assignment.limit.preprocess(outcome.notebook, {})
         parts[name] = {"read": handed_in is not None, "note": note, **_marked(notebook)}
-        files[f"{name}.ipynb"] = nbformat.writes(notebook, version=4).encode()
+        # As nbformat writes it, but on one line: indenting takes longer than anything else here.
+        files[f"{name}.ipynb"] = json.dumps(notebook).encode()
         lost = lost or bool(outcome.lost)
     result = {"notes": [no_time] if no_time else [], "notebooks": parts}
     return Graded(result, files, timestamp, fingerprint, lost)

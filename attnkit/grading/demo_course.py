@@ -106,7 +106,7 @@ def tries(exercise):
     yield Try("right: the solution", scene.right, full, "right")
     for answer in exercise.right_answers:
         text = as_cell(exercise, answer.answer)
-        if shortcuts.in_sources([text], exercise):
+        if shortcuts.in_sources([text], [exercise]):
             yield Try(f"library: {answer.name}", text, 0, "please write it yourself")
         elif "torch" not in text:  # importing it would be most of what the class takes
             yield Try(f"right: {answer.name}", text, full, "right")

@@ -1,7 +1,7 @@
 """nbgrader's gradebook, written a learner at a time: all that belongs to one, or nothing of it.
 
-nbgrader's own calls commit at every step. Here they run inside one transaction, so that a gradebook
-whose writer was killed holds no half of a submission.
+nbgrader's own calls commit at every step. Here that waits for the end of one transaction, so that a
+gradebook whose writer was killed holds no half of a submission.
 """
 
 import contextlib
@@ -10,7 +10,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from nbgrader.api import Gradebook, MissingEntry, SubmittedAssignment
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Gradebook,
+    MissingEntry,
+    Notebook,
+    SubmittedAssignment,
+)
 from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.engine import make_url
@@ -83,6 +90,8 @@ class Writer:
         self.gradebook, self.assignment = gradebook, assignment
         self.rule = AssignLatePenalties(config=config)
         self.rule.init_plugin()
+        cells = gradebook.db.query(BaseCell.id, BaseCell.name).join(Notebook).join(Assignment)
+        self.names = dict(cells.filter(Assignment.name == assignment).all())
 
     def write(self, student, timestamp, marks, unanswered):
         """Everything about a learner's submission in one transaction.
@@ -93,23 +102,25 @@ class Writer:
         """
         with self._transaction():
             self.gradebook.update_or_create_student(student)
+            self.gradebook.db.flush()  # the next call looks for the learner in the database
             when = {"timestamp": timestamp} if timestamp else {}
             submission = self.gradebook.update_or_create_submission(
                 self.assignment, student, **when
             )
             for notebook in submission.notebooks:
                 for grade in notebook.grades:
-                    if grade.name in marks[notebook.name]:
-                        grade.auto_score = marks[notebook.name][grade.name]
+                    name = self.names.get(grade.cell_id)
+                    if name in marks[notebook.name]:
+                        grade.auto_score = marks[notebook.name][name]
                         by_hand = grade.auto_score is None or grade.manual_score is not None
                         grade.needs_manual_grade = by_hand
                 for comment in notebook.comments:
-                    empty = comment.name in unanswered[notebook.name]
+                    empty = self.names.get(comment.cell_id) in unanswered[notebook.name]
                     comment.auto_comment = "No response." if empty else None
                 notebook.late_submission_penalty = None
             if submission.total_seconds_late > 0:
                 self._punish(submission)
-            self.gradebook.db.commit()
+            self.gradebook.db.flush()
 
     def _punish(self, submission):
         self.gradebook.db.flush()
@@ -123,15 +134,12 @@ class Writer:
 
     @contextlib.contextmanager
     def _transaction(self):
+        """What nbgrader's calls write in here is committed as a whole, or rolled back."""
         shared = self.gradebook.db
         with (
             self.gradebook.engine.begin() as connection,
-            # In this mode a commit of the session reaches the connection, not the file.
-            Session(
-                connection,
-                join_transaction_mode="rollback_only",
-                autoflush=False,
-                expire_on_commit=False,
+            _Uncommitted(
+                connection, join_transaction_mode="rollback_only", autoflush=False
             ) as self.gradebook.db,
         ):
             try:
@@ -153,3 +161,10 @@ class Writer:
             student: (max(0.0, score - (penalty or 0.0)), full, bool(by_hand))
             for student, score, penalty, full, by_hand in query
         }
+
+
+class _Uncommitted(Session):
+    """A session in the transaction of a connection, which is committed without it."""
+
+    def commit(self):
+        """Does nothing where nbgrader calls it, at every step."""

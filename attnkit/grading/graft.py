@@ -52,9 +52,14 @@ def read(path, largest):
         if size > largest:
             raise Unreadable(f"the file has {size:,} bytes; at most {largest:,} are read")
         content = file.read()
+    return parsed(content)
+
+
+def parsed(content):
+    """The notebook that these bytes are, in the present format; Unreadable if they are none."""
     try:
         with warnings.catch_warnings(action="ignore", category=nbformat.warnings.DuplicateCellId):
-            notebook = nbformat.reads(content.decode(), as_version=4)
+            notebook = nbformat.convert(nbformat.reader.reads(content.decode()), 4)
             nbformat.validate(notebook, relax_add_props=True)
     except Exception as error:  # whatever a broken file makes these libraries raise
         reason = str(error).partition("\n")[0] or type(error).__name__

@@ -91,7 +91,7 @@ UNHARMED = {
     "$RIGHT",
     "prints 50 megabytes": "print('x' * 50_000_000)\n$RIGHT",
     "prints while it is judged": "$RIGHT\nright = $FUNCTION\n"
-    "def $FUNCTION(*arguments, **named):\n    print(arguments)\n"
+    "def $FUNCTION(*arguments, **named):\n    print(arguments, '\\ud800')\n"
     "    return right(*arguments, **named)",
     "shows a picture": "from IPython.display import display, HTML\ndisplay(HTML('<b>x'))\n$RIGHT",
     "prints markup and colours": "print('\\x1b[31m<script>alert(1)</script>')\n$RIGHT",

@@ -138,12 +138,18 @@ def _judge(notebook, seed, limits, library_calls):
 def _library_calls(cells, exercises):
     transform = TransformerManager().transform_cell  # magics are no Python
     sources = [transform(cell.source) for cell in cells]
-    used = {exercise: shortcuts.in_sources(sources, exercise) for exercise in exercises}
-    return {exercise: name for exercise, name in used.items() if name}
+    return shortcuts.in_sources(sources, exercises)
 
 
-# What is wanted of an exercise's cases is computed once for a seed, not once a submission.
+# What is wanted of an exercise's cases is computed once for a seed, not once a submission; and
+# the calls that are asked of every answer are written down once.
 _paper = functools.lru_cache(maxsize=256)(Paper)
+
+
+@functools.lru_cache(maxsize=4096)
+def _packed(exercise, asked):
+    arguments, positional = bind(exercise, asked.arguments)
+    return wire.pack([arguments, positional])
 
 
 @dataclass
@@ -167,13 +173,14 @@ class Learner:
     def __init__(self, limits, budget, *, with_torch):
         self.nursery = nursery.mine(confined=limits is not None, with_torch=with_torch)
         self.budget = budget
-        self.process, self.target, self.source = self.nursery.fork()
+        self.process, self.target, source = self.nursery.fork()
+        self.source = wire.Source(source)
         self.failure = None
         self.used = 0.0
         try:
             wait = wire.by(time.monotonic() + START)
             wire.send(self.target, limits, wait=wait)
-            wire.receive(self.source, wait=wait)
+            self.source.receive(wait=wait)
         except (wire.Broken, TimeoutError) as error:
             self.close()
             raise Fault("a submission's process ended before it ran anything of it") from error
@@ -185,12 +192,12 @@ class Learner:
             return self._reply(replies.of_cell, wire.LARGEST)
 
     def call(self, function, backend, gradients, calls):
-        """The reply to each call, (arguments by name, how many of them are given by place).
+        """The reply to each call: packed, its arguments by name and how many are given by place.
 
         None is tried after one that took too long.
         """
         with self._may_be_lost():
-            self._send("calls", function, backend, list(gradients), [list(call) for call in calls])
+            self._send("calls", function, backend, list(gradients), calls)
             for _ in calls:
                 reply = self._reply(replies.of_call, replies.VALUE)
                 yield reply
@@ -203,7 +210,7 @@ class Learner:
             return
         self.budget.used += self._used()
         self.process.close()
-        for descriptor in (self.target, self.source):
+        for descriptor in (self.target, self.source.descriptor):
             os.close(descriptor)
         self.process = None
 
@@ -236,7 +243,7 @@ class Learner:
         """The next reply. Code that takes too long is told to stop, and ended if it does not."""
         patience = _Patience(self)
         number, self.number = self.number, self.number + 1
-        message = wire.receive(self.source, wait=patience.wait, largest=largest)
+        message = self.source.receive(wait=patience.wait, largest=largest)
         reply = form(message, number)
         is_late = isinstance(reply, replies.Late)
         if is_late and not patience.told_to_stop:
@@ -330,13 +337,13 @@ class _Runner:
             cell.outputs = outputs
         return survives
 
-    def _outcomes(self, exercise, calls):
+    def _outcomes(self, exercise, asked):
         """What a Paper asks an answer by: the outcome of each call."""
-        names = [bind(exercise, arguments) for arguments in calls]
-        asked = self.learner.call(exercise.function, exercise.backend, exercise.gradients, names)
+        calls = [_packed(exercise, each) for each in asked]
+        answers = self.learner.call(exercise.function, exercise.backend, exercise.gradients, calls)
         outcomes = []
         try:
-            for reply in asked if calls else ():
+            for reply in answers if calls else ():
                 if isinstance(reply, replies.Late):
                     raise TookTooLong(STEP, reply.line)
                 outcomes.append(_outcome(exercise, reply))
@@ -362,29 +369,28 @@ def _outcome(exercise, reply):
 
 
 def _outputs(ran):
-    outputs = [
-        nbformat.v4.new_output(
-            "display_data",
-            {
-                kind: base64.b64encode(data).decode() if kind == "image/png" else data
-                for kind, data in shown.items()
-            },
-        )
-        for shown in ran.shown
-    ]
+    outputs = [_displayed(shown) for shown in ran.shown]
     if ran.printed:
-        outputs.insert(0, nbformat.v4.new_output("stream", text=ran.printed))
+        outputs.insert(0, _output("stream", name="stdout", text=ran.printed))
     if ran.error:
         outputs.append(_error(*ran.error))
     if ran.warned:
         # Shown like the rest: on the error stream nbgrader would take it for a failure.
-        outputs.append(nbformat.v4.new_output("stream", text=ran.warned))
+        outputs.append(_output("stream", name="stdout", text=ran.warned))
     return outputs
+
+
+def _displayed(shown):
+    data = {
+        kind: base64.b64encode(data).decode() if kind == "image/png" else data
+        for kind, data in shown.items()
+    }
+    return _output("display_data", data=data, metadata={})
 
 
 def _error(name, message):
     line = f"{name}: {message}"
-    return nbformat.v4.new_output("error", ename=name, evalue=message, traceback=[line])
+    return _output("error", ename=name, evalue=message, traceback=[line])
 
 
 def _verdict_shown(verdict):
@@ -392,11 +398,15 @@ def _verdict_shown(verdict):
 
     It gives none for an error, the number that is the cell's result, and all for neither.
     """
-    outputs = [nbformat.v4.new_output("display_data", verdict._repr_mimebundle_())]
+    outputs = [_output("display_data", data=verdict._repr_mimebundle_(), metadata={})]
     if not verdict.earned:
         outputs.append(_error(CheckFailed.__name__, str(CheckFailed(verdict))))
     elif not verdict.passed:
-        outputs.append(
-            nbformat.v4.new_output("execute_result", {"text/plain": f"{verdict.earned:g}"})
-        )
+        data = {"text/plain": f"{verdict.earned:g}"}
+        outputs.append(_output("execute_result", data=data, metadata={}, execution_count=None))
     return outputs
+
+
+def _output(kind, **fields):
+    """An output as the format has it; who writes the notebook validates all of it at once."""
+    return nbformat.from_dict({"output_type": kind, **fields})

@@ -148,7 +148,7 @@ def main():
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
         if not message:
-            return
+            os._exit(0)  # there is nothing to tidy up
         try:
             pid = os.fork()
         except OSError as error:

@@ -71,24 +71,31 @@ def send(descriptor, value, *, wait=None):
             raise Broken(f"the other side is gone: {error.strerror}") from None
 
 
-def receive(descriptor, *, wait=None, largest=LARGEST):
-    """Read one message."""
-    (size,) = struct.unpack("<I", _read(descriptor, 4, wait))
-    if size > largest:
-        raise Broken(f"a message of {size:,} bytes; at most {largest:,} are read")
-    return unpack(_read(descriptor, size, wait))
+class Source:
+    """Where messages come from: the reading end of a pipe, and what was read of the next ones."""
 
+    def __init__(self, descriptor):
+        self.descriptor = descriptor
+        self._data = bytearray()
 
-def _read(descriptor, size, wait):
-    data = bytearray()
-    while len(data) < size:
-        if wait:
-            wait(descriptor, select.POLLIN)
-        part = os.read(descriptor, min(size - len(data), 65536))
-        if not part:
-            raise Broken("the other side is gone")
-        data += part
-    return bytes(data)
+    def receive(self, *, wait=None, largest=LARGEST):
+        """The next message; before each part ``wait`` may lose its patience."""
+        (size,) = struct.unpack("<I", self._take(4, wait))
+        if size > largest:
+            raise Broken(f"a message of {size:,} bytes; at most {largest:,} are read")
+        return unpack(self._take(size, wait))
+
+    def _take(self, size, wait):
+        while len(self._data) < size:
+            if wait:
+                wait(self.descriptor, select.POLLIN)
+            part = os.read(self.descriptor, 65536)
+            if not part:
+                raise Broken("the other side is gone")
+            self._data += part
+        taken = bytes(self._data[:size])
+        del self._data[:size]
+        return taken
 
 
 def _encode(value):

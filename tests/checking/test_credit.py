@@ -43,7 +43,7 @@ def test_each_part_earns_its_own_points(wrong, earned, groups, hidden):
 def test_a_law_costs_the_group_whose_case_breaks_it():
     never = Law(
         "never with a scale",
-        lambda answer, arguments, rng, close: "seen" * (arguments.get("scaled", False)),
+        lambda answer, arguments, seed, close: "seen" * (arguments.get("scaled", False)),
     )
     verdict = judge(replace(EXERCISE, laws=[never]), scores)
     assert (verdict.kind, verdict.law, verdict.earned) == ("law", "never with a scale", 3)
@@ -52,7 +52,7 @@ def test_a_law_costs_the_group_whose_case_breaks_it():
 def test_laws_are_tried_in_each_group_that_is_right_so_far():
     plain = Law(
         "never without a scale",
-        lambda answer, arguments, rng, close: "seen" * (arguments.keys() == {"Q", "K"}),
+        lambda answer, arguments, seed, close: "seen" * (arguments.keys() == {"Q", "K"}),
     )
     verdict = judge(
         replace(EXERCISE, laws=[plain]), lambda *args, **kw: scores(*args, **kw, scale=2)

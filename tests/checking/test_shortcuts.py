@@ -48,25 +48,45 @@ OTHERS = [
 ]
 
 
+def used(sources, exercise=SOFTMAX):
+    return shortcuts.in_sources(sources, [exercise])
+
+
 @pytest.mark.parametrize("source", USES)
 def test_a_use_is_found(source):
-    assert shortcuts.in_sources([source], SOFTMAX)
+    assert used([source])
     # Whichever cells it is spread over.
-    assert shortcuts.in_sources([*source.splitlines(), source], SOFTMAX)
+    assert used([*source.splitlines(), source])
 
 
 @pytest.mark.parametrize("source", OTHERS)
 def test_nothing_else_is_taken_for_one(source):
-    assert shortcuts.in_sources([source], SOFTMAX) == ""
+    assert not used([source])
 
 
 def test_a_function_inside_of_another_hides_nothing():
     elsewhere = "def softmax_jacobian(scores):\n    def softmax(x): return x\n    return softmax"
-    assert shortcuts.in_sources(["from torch import softmax", elsewhere], SOFTMAX)
+    assert used(["from torch import softmax", elsewhere])
 
 
 def test_an_exercise_that_allows_all_looks_for_nothing():
-    assert shortcuts.in_sources(USES, replace(SOFTMAX, not_allowed=())) == ""
+    assert not used(USES, replace(SOFTMAX, not_allowed=()))
+
+
+def test_several_answers_are_searched_at_once():
+    """Each for its own functions, also in a library of which everything was imported."""
+    attention = find("soft_attention.soft_attention")
+    exercises = [SOFTMAX, attention, find("soft_attention.additive_scores")]
+
+    def found(softmax, soft_attention):
+        answer = f"def soft_attention(Q, K, V):\n    return {soft_attention}"
+        imported = "from torch.nn.functional import *"
+        return shortcuts.in_sources([imported, BODY + softmax, answer], exercises)
+
+    read = "scaled_dot_product_attention"
+    assert found(f"{read}(scores, scores, scores)", "Q.softmax(-1)") == {}
+    uses = found("scores.softmax(axis)", f"{read}(Q, K, V)")
+    assert uses == {SOFTMAX: "scores.softmax", attention: read}
 
 
 def the_learners_function(source, tmp_path):

@@ -55,7 +55,7 @@ def test_a_process_that_cannot_be_confined_runs_nothing(judged):
 
 
 def test_an_error_in_a_law_is_ours(judged, monkeypatch):
-    def broken(answer, arguments, rng, close):
+    def broken(answer, arguments, seed, close):
         answer(**arguments)
         return 1 / 0
 

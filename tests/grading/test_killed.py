@@ -36,7 +36,7 @@ GRADING = [
     ("os.rename", "/notation.ipynb", 2),
     ("os.chmod", "/notation.ipynb", 1),
     ("sql", "INSERT INTO submitted_assignment", 1),
-    ("sql", "UPDATE grade", 1),
+    ("sql", "INSERT INTO grade", 1),
     ("commit", "", 2),
     ("open", ".done.draft", 1),
 ]

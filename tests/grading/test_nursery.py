@@ -29,7 +29,7 @@ def born(of):
     """A learner's process that was confined and is ready."""
     child, target, source = of.fork()
     wire.send(target, LIMITS)
-    assert wire.receive(source, wait=wire.by(time.monotonic() + 10)) == "ready"
+    assert wire.Source(source).receive(wait=wire.by(time.monotonic() + 10)) == "ready"
     return child, target, source
 
 

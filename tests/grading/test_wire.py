@@ -85,20 +85,30 @@ def pipe():
 
 def test_messages_go_through_a_pipe(pipe):
     wire.send(pipe[1], ["call", np.ones(3)])
-    kind, array = wire.receive(pipe[0], wait=wire.by(time.monotonic() + 5))
+    kind, array = wire.Source(pipe[0]).receive(wait=wire.by(time.monotonic() + 5))
     assert kind == "call"
     assert array.sum() == 3
+
+
+def test_messages_come_one_by_one_however_they_were_written(pipe):
+    source, wait = wire.Source(pipe[0]), wire.by(time.monotonic() + 5)
+    first, second = wire.pack("first"), wire.pack(["second"])
+    written = struct.pack("<I", len(first)) + first + struct.pack("<I", len(second)) + second
+    os.write(pipe[1], written[:-3])
+    assert source.receive(wait=wait) == "first"
+    os.write(pipe[1], written[-3:])
+    assert source.receive(wait=wait) == ["second"]
 
 
 def test_a_claimed_length_is_not_believed(pipe):
     os.write(pipe[1], struct.pack("<I", 2**31))
     with pytest.raises(wire.Broken, match="at most"):
-        wire.receive(pipe[0], wait=wire.by(time.monotonic() + 5))
+        wire.Source(pipe[0]).receive(wait=wire.by(time.monotonic() + 5))
 
 
 def test_silence_ends_in_time(pipe):
     with pytest.raises(TimeoutError):
-        wire.receive(pipe[0], wait=wire.by(time.monotonic() + 0.1))
+        wire.Source(pipe[0]).receive(wait=wire.by(time.monotonic() + 0.1))
     os.write(pipe[1], struct.pack("<I", 100) + b"half")
     with pytest.raises(TimeoutError):
-        wire.receive(pipe[0], wait=wire.by(time.monotonic() + 0.1))
+        wire.Source(pipe[0]).receive(wait=wire.by(time.monotonic() + 0.1))
