@@ -424,7 +424,7 @@ def judged(assignment, folder):
         outcome = assignment.judge.judged(notebook)
         notebook, _ = assignment.limit.preprocess(outcome.notebook, {})
         parts[name] = {"read": handed_in is not None, "note": note, **_marked(notebook)}
-        # As nbformat writes it, but on one line: indenting takes longer than anything else here.
+        # As nbformat writes it, but on one line: to indent it is slow.
         files[f"{name}.ipynb"] = json.dumps(notebook).encode()
         lost = lost or bool(outcome.lost)
     result = {"notes": [no_time] if no_time else [], "notebooks": parts}

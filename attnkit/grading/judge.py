@@ -408,5 +408,5 @@ def _verdict_shown(verdict):
 
 
 def _output(kind, **fields):
-    """An output as the format has it; who writes the notebook validates all of it at once."""
+    """An output as the format has it; nbformat's own functions validate each, which is slow."""
     return nbformat.from_dict({"output_type": kind, **fields})

@@ -2,8 +2,10 @@
 
 import csv
 import html
+import json
 import re
 
+import nbformat
 import numpy as np
 import pytest
 
@@ -45,6 +47,13 @@ def test_nobody_is_left_without_a_grade(rehearsal):
     handed_in = {row.student for row in rehearsal.expected}
     assert {row.student for row in rehearsal.graded} == handed_in
     assert {row.state for row in rehearsal.graded} == {"graded"}
+
+
+def test_every_graded_notebook_is_valid(rehearsal):
+    written = list(rehearsal.course.folder.glob(f"autograded/*/{ASSIGNMENT}/*.ipynb"))
+    assert len(written) == len(rehearsal.graded)
+    for path in written:
+        nbformat.validate(json.loads(path.read_text()))
 
 
 def test_nothing_that_was_handed_in_changed_a_file(rehearsal):
