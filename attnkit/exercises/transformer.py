@@ -275,6 +275,10 @@ def _wire(X, attend, feed, norm_1, norm_2, norm_first):
     return norm_2(Y + feed(Y))
 
 
+def _feed(Y, W_1, b_1, W_2, b_2, bend):
+    return bend(Y @ W_1.T + b_1) @ W_2.T + b_2
+
+
 def _block(
     X,
     W_in,
@@ -294,6 +298,7 @@ def _block(
     mask=None,
     norm=_norm,
     bend=_relu,
+    feed=_feed,
     wire=_wire,
     see=None,
 ):
@@ -304,7 +309,7 @@ def _block(
         lambda X, C=None: _attention(
             X, X if C is None else C, W_in, b_in, W_out, b_out, heads, mask
         )[0],
-        lambda X: bend(X @ W_1.T + b_1) @ W_2.T + b_2,
+        lambda Y: feed(Y, W_1, b_1, W_2, b_2, bend),
         lambda X: norm(X, gain_1, bias_1),
         lambda X: norm(X, gain_2, bias_2),
         norm_first,
@@ -432,8 +437,28 @@ def _no_gain_no_bias(X, gain, bias):
     return _norm(X, np.ones_like(gain), np.zeros_like(bias))
 
 
+def _no_gain(X, gain, bias):
+    return _norm(X, np.ones_like(gain), bias)
+
+
+def _no_bias(X, gain, bias):
+    return _norm(X, gain, np.zeros_like(bias))
+
+
 def _mean_square(X, gain, bias):
     return gain * X / ((X**2).mean(axis=-1, keepdims=True) + 1e-5) ** 0.5 + bias
+
+
+def _no_b_1(Y, W_1, b_1, W_2, b_2, bend):
+    return _feed(Y, W_1, np.zeros_like(b_1), W_2, b_2, bend)
+
+
+def _no_b_2(Y, W_1, b_1, W_2, b_2, bend):
+    return _feed(Y, W_1, b_1, W_2, np.zeros_like(b_2), bend)
+
+
+def _no_b_at_all(Y, W_1, b_1, W_2, b_2, bend):
+    return _feed(Y, W_1, np.zeros_like(b_1), W_2, np.zeros_like(b_2), bend)
 
 
 def _gelu(H):
@@ -591,6 +616,33 @@ _mistake(
     hint="After the division each feature is multiplied by its gain and its bias is added. In a "
     "new layer they are ones and zeros, and nobody notices.",
     norm=_no_gain_no_bias,
+)
+_mistake(
+    "leaves out the gain",
+    hint="Before the bias is added, each feature is multiplied by its gain. In a new layer all "
+    "gains are one, and nobody notices.",
+    norm=_no_gain,
+)
+_mistake(
+    "leaves out the bias of the norms",
+    hint="Each norm ends by adding its bias. In a new layer it is zero, and nobody notices.",
+    norm=_no_bias,
+)
+_mistake(
+    "leaves out b_1",
+    hint="The hidden layer has a bias, too: it is added before what is negative is cut off.",
+    feed=_no_b_1,
+)
+_mistake(
+    "leaves out b_2",
+    hint="The feed-forward step adds `b_2` to what it has made of the hidden layer.",
+    feed=_no_b_2,
+)
+_mistake(
+    "leaves out b_1 and b_2",
+    hint="Both layers of the feed-forward step have a bias: `b_1` is added before what is negative "
+    "is cut off, `b_2` after the second matrix.",
+    feed=_no_b_at_all,
 )
 _mistake(
     "divides without subtracting the mean",
