@@ -504,6 +504,27 @@ def test_a_machine_that_cannot_confine_says_so_before_anything_runs(course, grad
     assert (code, rows["ada"]["points"]) == (0, 4)
 
 
+# How macOS starts a worker: anew, and not as a fork of the process that writes.
+SPAWNING = """
+import multiprocessing, sys
+from attnkit.cli import main
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_workers_need_not_be_forks(course, tmp_path):
+    course.hand_in("ada", right())
+    course.hand_in("bob", wrong())
+    script = tmp_path / "grade.py"
+    script.write_text(SPAWNING)
+    command = [BIN / "python", script, "grade", ASSIGNMENT, "--unconfined", "--jobs", "2"]
+    subprocess.run(command, cwd=course.folder, check=True, timeout=120)
+    assert course.marks("ada")["attention_cols_check"] == (4, 4)
+    assert course.marks("bob")["attention_cols_check"] == (0, 4)
+
+
 def test_a_line_for_each_learner_and_a_summary(course, capsys):
     course.hand_in("ada", wrong())
     assert main(["grade", ASSIGNMENT, "--course", str(course.folder)]) == 0
