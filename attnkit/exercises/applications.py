@@ -1506,7 +1506,7 @@ def _product(layers):
 
 @rollout.misconception(
     "multiplies the layers in reverse order",
-    hint="The last layer asks first: its rows mix outputs of the layer before. So it stands on the "
+    hint="The last layer acts last: its rows mix outputs of the layer before. So it stands on the "
     "left, and the first layer, which touches the inputs, on the right.",
 )
 def _(weights):
@@ -1746,18 +1746,17 @@ weight on a short value, as on a full stop, brings in little. And the last layer
 of the layers below, which are mixtures already; to get back to words one would have to follow all
 layers, and rollout, which does this, still takes every value for equally important and knows
 nothing of the classifier. I would put other weights into the trained model and leave the rest
-alone: reordered ones, equal ones, and the furthest that leave the prediction where it was. If the
-decision changed under almost all of them, it would depend on these weights, which speaks for the
-picture; to show more, one would take the marked words out of the letter and ask the model again.
-If the test fails, that is, if quite different weights give the same decision, it follows that
-*these* weights are not the one explanation, as others would have done; it does not follow that the
-model is wrong, nor that attention never explains anything: the same test comes out differently for
-a model whose states have not been mixed.""",
+alone: reordered ones and equal ones. If the decision changed under almost all of them, it would
+depend on these weights, which speaks for the picture; to show more, one would take the marked words
+out of the letter and ask the model again. If the test fails, that is, if quite different weights
+give the same decision, it follows that *these* weights are not the one explanation, as others would
+have done; it does not follow that the model is wrong, nor that attention never explains anything:
+the same test comes out differently for a model whose states have not been mixed.""",
     scheme="""- 1 point: states below attention are mixed, a place is not a word.
 - 1 point: weight times value contributes; a large weight on a short value does little.
 - 1 point: layers (or heads averaged): the last layer reads mixtures; weights must be followed down.
-- 1 point: a fitting test (permuted, uniform, adversarial weights, or removing the words) and the
-  result that would support the picture.
+- 1 point: a fitting test (permuted or uniform weights, or removing the words; an adversary only
+  beside a baseline) and the result that would support the picture.
 - 1 point: a failed test does not show that the model is wrong or attention is never an
   explanation; it concerns this model and these weights.""",
 )

@@ -762,9 +762,10 @@ def softmax(scores):
         "Make the noisy scores first; everything else is made of them. Which of the three results "
         "depend on the temperature, and which does not?",
         "The noise is `-np.log(-np.log(u))`. The choice is the argmax of the noisy scores, the "
-        "weights are the softmax of the noisy scores divided by the temperature. Write c for "
-        "`V @ upstream`: that is how the loss answers to each weight; then apply the Jacobian of "
-        "the softmax, and do not forget the inner derivative of the division.",
+        "weights are the softmax of the noisy scores divided by the temperature. Write c for the "
+        "dot products of the values with `upstream`, one number for each query and item: that is "
+        "how the loss answers to each weight; then apply the Jacobian of the softmax, and do not "
+        "forget the inner derivative of the division.",
         "`c = upstream @ np.swapaxes(V, -1, -2)`, then the gradient is "
         "`w * (c - (w * c).sum(axis=-1, keepdims=True)) / temperature`.",
     ),

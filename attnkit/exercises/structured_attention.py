@@ -65,9 +65,10 @@ def _read_backwards(answer, arguments):
         "position is 0; then the logsumexp, over the state one goes *to*, of transition plus "
         "evidence plus b *of the next position*. At the end f + b, normalised over the states.",
         "With `lse(x, axis)` safe as in exercise 3.1: "
-        "`f.append(unary[..., n, :] + lse(f[-1][..., :, None] + transition, -2))` and "
-        "`b.append(lse(transition + (unary[..., n, :] + b[-1])[..., None, :], -1))` for n from "
-        "N - 1 down to 1.",
+        "`f.append(unary[..., n, :] + lse(f[-1][..., :, None] + transition, -2))` for n from 1 to "
+        "N - 1, and `b.append(lse(transition + (unary[..., n, :] + b[-1])[..., None, :], -1))` for "
+        "n from N - 1 down to 1. The first b belongs to the last position: turn that list round, "
+        "`b[::-1]`, before you add.",
     ),
 )
 def chain_marginals(unary, transition):

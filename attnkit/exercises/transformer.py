@@ -1527,7 +1527,7 @@ def _(q, k, v, keys=None, values=None):
     "lets the triangle start in the first corner",
     hint="With fewer queries than keys, np.tril(np.ones((T, N + T))) shows the first new place the "
     "first key only. PyTorch's is_causal=True does the same. The triangle has to end in the *last* "
-    "corner: row t sees N + t places. Shift it by N.",
+    "corner: row t (from 0) sees N + t + 1 places. Shift it by N.",
 )
 def _(q, k, v, keys=None, values=None):
     k, v = _joined(keys, k), _joined(values, v)
@@ -2174,8 +2174,8 @@ def head_scores(weights, period):
     \end{aligned}
     $$
 
-    The second mean begins with place $T$: before it no token has occurred yet. In a loop, for one
-    head:
+    The second mean begins with place $T$: before it no token has occurred a second time. In a
+    loop, for one head:
 
     ```python
     before = [weights[i, i - 1] for i in range(1, N)]
