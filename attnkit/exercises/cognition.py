@@ -59,7 +59,7 @@ def promote(maps):
 ''',
     laws=[
         laws.agrees(
-            "the negative of a picture has the same scores",
+            "the negatives of the feature maps have the same scores",
             lambda answer, arguments: (
                 answer(**{**arguments, "features": 1 - arguments["features"]})[0],
                 answer(**arguments)[0],
@@ -254,7 +254,7 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 
 @scanpath.misconception(
     "keeps only what is lighter than its surround",
-    hint="Turn the picture into its negative: the same places should stand out. Cutting the "
+    hint="Turn a feature map into its negative: the same places should stand out. Cutting the "
     "negative differences off loses every dark thing.",
 )
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
@@ -919,9 +919,9 @@ and name one more difference between a person's attention and a network's.""",
     answer="""When more comes in than can be used, attention selects a small, useful part of it and
 leaves the rest aside. The other remedy is to enlarge the store: an external memory, from which one
 then has to select again. Soft attention does not leave anything aside. It scores every item and
-averages every item, so that it costs more work than a plain mean; what it saves is parameters and
-distance. Another difference: a gaze is at one place at a time, while a softmax lies on all places
-at once.""",
+averages every item, so that it costs more work than a plain mean; what it saves is parameters, and
+steps on the way from one place to a far one. Another difference: a gaze is at one place at a time,
+while a softmax lies on all places at once.""",
     scheme="""- 1 point: selecting a part of too much input.
 - 1 point: the other remedy, a larger store outside (external memory).
 - 1 point: soft attention scores and averages all items, so it costs more than a plain mean.

@@ -47,10 +47,12 @@ def _other_padding(answer, arguments):
         "Write the shape beside each of the four lines. Which state can the query be, if the new "
         "one needs the context first?",
         "The hidden layer has shape (B, N, H): `(W_q s)` gets an axis of size one for the "
-        "positions. A score of minus infinity gives a weight of zero; subtract the largest "
-        "*visible* score of each row, and divide by one where nothing is visible.",
+        "positions. A score of minus infinity gives a weight of zero. Subtract the largest "
+        "*visible* score of each row, or 0 where nothing is visible (minus infinity minus itself "
+        "is NaN), and divide by one there.",
         "`scores = np.tanh(h @ W_k.T + (s_prev @ W_q.T)[:, None]) @ v`, then "
-        "`scores = np.where(mask, scores, -np.inf)`; after the softmax "
+        "`scores = np.where(mask, scores, -np.inf)`; for the softmax "
+        "`top = np.where(mask.any(-1, keepdims=True), scores.max(-1, keepdims=True), 0)`; then "
         "`context = np.einsum('bn,bnd->bd', weights, h)`, and "
         "`s = np.tanh(np.concatenate([s_prev, y_prev, context], axis=-1) @ W.T)`.",
     ),
@@ -270,8 +272,8 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 
 @bahdanau_step.misconception(
     "divides zero by zero where nothing is visible",
-    hint="In a sentence of nothing but padding the sum of the exponentials is zero. The text says "
-    "what the weights are then.",
+    hint="In a sentence of nothing but padding the largest score is minus infinity, and minus "
+    "itself that is NaN. The text says what the weights are then.",
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = np.where(mask, _energies(s_prev, h, W_q, W_k, v), -np.inf)
@@ -465,9 +467,9 @@ def _padding_changed(answer, arguments):
         "steps are there to count?",
         "A hit is a step that counts *and* whose largest weight lies on the true position. Add up "
         "over the whole batch, and divide once at the end by the number of steps that count.",
-        "`hits = (weights.argmax(-1) == aligned) & steps` and, for the mass, "
-        "`np.where(aligned[..., None] == np.arange(N), weights, 0).sum(-1)`; divide both sums by "
-        "`steps.sum()`.",
+        "`hits = (weights.argmax(-1) == aligned) & steps` and, for the mass of each step, "
+        "`np.where(aligned[..., None] == np.arange(N), weights, 0).sum(-1) * steps`; add up both "
+        "over the batch and divide by `steps.sum()`.",
     ),
 )
 def alignment_score(weights, aligned, steps):

@@ -801,7 +801,7 @@ _weights = {"part": lambda output: output[1]}
 def soft_attention(Q, K, V, temperature=1.0):
     r"""The whole mechanism: the read of every query, and the weights behind it.
 
-    $$\alpha_{mn} = \mathrm{softmax}_n\!\left(\frac{k_n^\top q_m}{\tau}\right), \qquad
+    $$\alpha_{mn} = \frac{\exp(k_n^\top q_m / \tau)}{\sum_j \exp(k_j^\top q_m / \tau)}, \qquad
     o_m = \sum_n \alpha_{mn} v_n$$
 
     where $\tau$ is the `temperature`. Return the tuple `(read, weights)`. In a loop:
@@ -1113,7 +1113,8 @@ def softmax_jacobian(scores):
 
     The softmax runs over the last axis. Each vector of a batch has a Jacobian of its own:
     `(B, N)` gives `(B, N, N)`. The scores may be in the thousands, and the vectors of a batch far
-    apart.
+    apart. In a notebook you may call your own softmax of exercise 3.1; in a field on a page of the
+    book write its two lines again.
     """
 
 
