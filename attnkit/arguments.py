@@ -31,8 +31,8 @@ _KINDS = {
 def array_namespace(array):
     """The functions of the library that an array is of, with the names of the array API.
 
-    numpy has those names itself; for it array_api_compat would import all of numpy, which in the
-    browser takes longer than a whole check.
+    numpy has those names itself; for it array_api_compat would first import all that numpy has,
+    which takes longer than to check an answer.
     """
     return np if isinstance(array, np.ndarray) else array_api_compat.array_namespace(array)
 
