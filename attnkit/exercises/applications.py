@@ -112,7 +112,8 @@ def prediction(weights, H, w):
         "call `prediction` again with other weights and the *same* states: reordered, equal, or "
         "the softmax of a rival's scores over the real tokens.",
         "With `a, g = weights[real], abs(weights * (H @ w))[real]` the pairs are "
-        "`np.sign(a[:, None] - a) * np.sign(g[:, None] - g)`; `weights[orders]` are all reordered "
+        "`np.sign(a[:, None] - a) * np.sign(g[:, None] - g)`, each twice; their sum divided by "
+        "`n * (n - 1)`, with `n = len(a)`, is the agreement. `weights[orders]` are all reordered "
         "weights at once, `real / real.sum()` the equal ones, `masked_softmax(rivals, real)` the "
         "rivals. Keep a rival if `abs(prediction(others, H, w) - p) <= tolerance`. In the "
         "divergence put 0 where a weight is 0.",
@@ -374,7 +375,8 @@ def _(H, query, w, real, orders, rivals, tolerance=0.05):
 
 @explanation_tests.misconception(
     "divides by the square of the number of tokens",
-    hint="n tokens have n (n - 1) / 2 pairs. A token is not paired with itself.",
+    hint="n tokens have n (n - 1) / 2 pairs, as no token is paired with itself. A table of all i "
+    "and j holds each of them twice, so n (n - 1) of its entries count.",
 )
 def _(H, query, w, real, orders, rivals, tolerance=0.05):
     right = reference.explanation_tests(H, query, w, real, orders, rivals, tolerance)
@@ -854,9 +856,10 @@ def _only_the_first_place_teaches(answer, arguments):
         "with one reshape. Then *exchange* axes so that the two axes of patches come first and "
         "channel, row and column of the patch last. Only then reshape to one vector a patch. For "
         "the gradient: how many images does one class token stand in front of?",
-        "`x = images[:, :, : r * s, : c * s].reshape(B, C, r, s, c, s).transpose(0, 2, 4, 1, 3, "
-        "5)`, then `x.reshape(B, r * c, -1) @ W_e.T`; concatenate the token, repeated for each "
-        "image, in front; add `positions`. The gradient is `upstream[:, 0].sum(axis=0)`.",
+        "With `s = size`, `rows = H // s` and `columns = W // s`: `x = images[:, :, : rows * s, : "
+        "columns * s].reshape(B, C, rows, s, columns, s)`, `x = x.transpose(0, 2, 4, 1, 3, 5)`, "
+        "then `x.reshape(B, rows * columns, -1) @ W_e.T`; concatenate the token, repeated for "
+        "each image, in front; add `positions`. The gradient is `upstream[:, 0].sum(axis=0)`.",
     ),
 )
 def image_tokens(images, size, W_e, token, positions, upstream):
@@ -993,7 +996,8 @@ _misread(
     "goes down the columns of patches",
     (4, 2, 1, 3, 5),
     hint="Your patches are right, their order is not: the second patch is the one to the *right* "
-    "of the first, as one reads. On square images the shape does not tell.",
+    "of the first, as one reads. The shape does not tell, nor do the numbers where there is one "
+    "row or one column of patches.",
 )
 _misread(
     "writes out each patch column by column",
@@ -1016,8 +1020,9 @@ _misread(
 
 @image_tokens.misconception(
     "cuts with a reshape alone",
-    hint="A reshape keeps the numbers in their order in memory: your first patch is a piece of the "
-    "first row of the image. Cut rows and columns into two axes each, then exchange axes.",
+    hint="A reshape keeps the numbers in their order in memory: your first patch is the first "
+    "numbers of the image, row after row, and no square. Cut rows and columns into two axes each, "
+    "then exchange axes.",
 )
 def _(images, size, W_e, token, positions, upstream):
     B, N = len(images), len(positions) - 1
@@ -1027,8 +1032,8 @@ def _(images, size, W_e, token, positions, upstream):
 
 @image_tokens.misconception(
     "keeps channels apart but cuts each with a reshape alone",
-    hint="In each channel your first patch is a piece of the first row. Cut rows and columns into "
-    "two axes each, then exchange axes.",
+    hint="In each channel your first patch is the first numbers in memory, and no square. Cut "
+    "rows and columns into two axes each, then exchange axes.",
 )
 def _(images, size, W_e, token, positions, upstream):
     B, C, N = *images.shape[:2], len(positions) - 1
@@ -1363,7 +1368,7 @@ def _a_layer_that_looks_at_itself(answer, arguments):
         "For each layer: mean over the heads, plus the identity, each row divided by its sum. Then "
         "start with the matrix of the first layer and multiply every later one from the left.",
         "`mixed = weights.mean(axis=-3) + np.eye(N)`, `mixed /= mixed.sum(axis=-1, "
-        "keepdims=True)`, `arrived = mixed[0]`, and for each later layer `arrived = layer @ "
+        "keepdims=True)`, `arrived = mixed[0]`, and `for layer in mixed[1:]: arrived = layer @ "
         "arrived`.",
     ),
 )

@@ -476,7 +476,8 @@ def _(features, count, radius, query=None, centre=2.0, surround=12.0):
 
 @scanpath.misconception(
     "writes into the features",
-    hint="`-=` changes the picture of the caller. Make a new array: features - blur(...).",
+    hint="`-=` changes the picture of the caller. Make a new array: `blur(features, centre) - "
+    "blur(features, surround)`.",
 )
 def _(features, count, radius, query=None, centre=2.0, surround=12.0):
     scores, places = reference.scanpath(features, count, radius, query, centre, surround)

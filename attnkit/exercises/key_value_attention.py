@@ -416,6 +416,9 @@ def _(Q, K, V=None):
         "The cosine is a dot product divided by both lengths; where a length is zero, divide by "
         "one instead. For writing, `weights` stand in a column and `erase` and `add` in a row, so "
         "that every place meets every component. What is old is reduced before the new arrives.",
+        "`products = (memory @ query[..., None])[..., 0]`; the lengths of the places times that of "
+        "the query are `lengths = np.linalg.norm(memory, axis=-1) * np.linalg.norm(query, axis=-1, "
+        "keepdims=True)`; "
         "`cosines = np.where(lengths > 0, products, 0) / np.where(lengths > 0, lengths, 1)` and "
         "`weights = softmax(strength * cosines)`; then "
         "`memory * (1 - weights[..., None] * erase[..., None, :]) + weights[..., None] * "

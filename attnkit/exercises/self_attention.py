@@ -6,6 +6,13 @@ from attnkit import self_attention as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
 
 
+def _hidden_too_late(scores, mask):
+    top = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
+    exponentials = np.exp(scores - np.where(np.isfinite(top), top, 0)) * mask
+    total = exponentials.sum(axis=-1, keepdims=True)
+    return exponentials / np.where(total > 0, total, 1)
+
+
 def _softmax(scores, axis=-1):
     """As learners write it: minus infinity is welcome, and a row of nothing else gives NaN."""
     exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
@@ -186,8 +193,9 @@ def _(rng):
 
 @masked_softmax.misconception(
     "fills with minus infinity and leaves the empty row to itself",
-    hint="In a row that sees nothing, every exponential is zero, and zero divided by zero is NaN. "
-    "What should stand there instead?",
+    hint="Two steps fail in a row that sees nothing. Its largest score is minus infinity, and "
+    "minus itself that is NaN; once this is repaired, the sum of its exponentials is zero, and "
+    "zero by zero is NaN, too. Subtract 0 there, and divide by 1.",
 )
 def _(scores, mask):
     return _softmax(np.where(mask, scores, -np.inf))
@@ -273,6 +281,15 @@ def _(scores, mask):
     exponentials = np.exp(np.where(mask, shifted, -np.inf))
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total > 0, total, 1)
+
+
+@masked_softmax.misconception(
+    "multiplies the exponentials by the mask, infinite ones included",
+    hint="The exponential of a hidden score far above the visible ones is infinite, and infinity "
+    "times zero is NaN. Hide before the exponential: np.where(mask, scores, -np.inf).",
+)
+def _(scores, mask):
+    return _hidden_too_late(scores, mask)
 
 
 @masked_softmax.misconception(
@@ -1032,12 +1049,24 @@ def _(Q, K, V, real, causal=False):
 
 @masked_attention.misconception(
     "leaves NaN in the rows that see nothing",
-    hint="Padded at the start and causal, the first query sees nothing at all: zero divided by "
-    "zero. It should get zeros.",
+    hint="Padded at the start and causal, the first query sees nothing at all, and it should get "
+    "zeros. Its largest score is minus infinity, and minus itself that is NaN: subtract 0 there. "
+    "The sum of its exponentials is then zero: divide by 1 there.",
 )
 def _(Q, K, V, real, causal=False):
     mask = _right_mask(Q, real, causal)
     weights = _softmax(np.where(mask, Q @ K.mT / K.shape[-1] ** 0.5, -np.inf))
+    return weights @ V, weights
+
+
+@masked_attention.misconception(
+    "multiplies the exponentials by the mask, infinite ones included",
+    hint="The exponential of a hidden score far above the visible ones is infinite, and infinity "
+    "times zero is NaN. Hide before the exponential: np.where(mask, scores, -np.inf).",
+)
+def _(Q, K, V, real, causal=False):
+    scores = Q @ K.mT / K.shape[-1] ** 0.5
+    weights = _hidden_too_late(scores, _right_mask(Q, real, causal))
     return weights @ V, weights
 
 

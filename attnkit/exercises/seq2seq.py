@@ -52,7 +52,9 @@ def _other_padding(answer, arguments):
         "is NaN), and divide by one there.",
         "`scores = np.tanh(h @ W_k.T + (s_prev @ W_q.T)[:, None]) @ v`, then "
         "`scores = np.where(mask, scores, -np.inf)`; for the softmax "
-        "`top = np.where(mask.any(-1, keepdims=True), scores.max(-1, keepdims=True), 0)`; then "
+        "`top = np.where(mask.any(-1, keepdims=True), scores.max(-1, keepdims=True), 0)`, "
+        "`e = np.exp(scores - top)`, `total = e.sum(-1, keepdims=True)` and "
+        "`weights = e / np.where(total > 0, total, 1)`; then "
         "`context = np.einsum('bn,bnd->bd', weights, h)`, and "
         "`s = np.tanh(np.concatenate([s_prev, y_prev, context], axis=-1) @ W.T)`.",
     ),
@@ -273,7 +275,8 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 @bahdanau_step.misconception(
     "divides zero by zero where nothing is visible",
     hint="In a sentence of nothing but padding the largest score is minus infinity, and minus "
-    "itself that is NaN. The text says what the weights are then.",
+    "itself that is NaN; once this is repaired, the sum of the exponentials is zero, and zero by "
+    "zero is NaN, too. Subtract 0 there, and divide by 1.",
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = np.where(mask, _energies(s_prev, h, W_q, W_k, v), -np.inf)
@@ -285,11 +288,26 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 @bahdanau_step.misconception(
     "subtracts the largest score without asking whether it is visible",
     hint="If a hidden score lies thousands above the visible ones, they all underflow to zero. "
-    "Subtract the largest score among the visible.",
+    "Put minus infinity in the place of the hidden scores first, and then subtract the largest of "
+    "each row, or 0 where nothing is visible.",
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = _energies(s_prev, h, W_q, W_k, v)
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
+    total = exponentials.sum(axis=-1, keepdims=True)
+    weights = exponentials / np.where(total > 0, total, 1)
+    return _read_and_move(weights, s_prev, y_prev, h, W)
+
+
+@bahdanau_step.misconception(
+    "multiplies the exponentials by the mask, infinite ones included",
+    hint="The exponential of a hidden score far above the visible ones is infinite, and infinity "
+    "times zero is NaN. Hide before the exponential: np.where(mask, scores, -np.inf).",
+)
+def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
+    scores = _energies(s_prev, h, W_q, W_k, v)
+    top = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
+    exponentials = np.exp(scores - np.where(np.isfinite(top), top, 0)) * mask
     total = exponentials.sum(axis=-1, keepdims=True)
     weights = exponentials / np.where(total > 0, total, 1)
     return _read_and_move(weights, s_prev, y_prev, h, W)
@@ -589,8 +607,8 @@ def _(weights, aligned, steps):
 
 @alignment_score.misconception(
     "counts the padding steps too",
-    hint="Where `steps` is False there is no word. Neither the hits nor the number you divide by "
-    "may count it.",
+    hint="Where `steps` is False there is no word. Neither the hits nor the mass nor the number "
+    "you divide by may count it.",
 )
 def _(weights, aligned, steps):
     # As the loop without its `if`: where `aligned` is -1 it reads the last position.

@@ -64,7 +64,7 @@ def _read_backwards(answer, arguments):
         "over the state one comes *from*, of f plus the transition. Backward: b at the last "
         "position is 0; then the logsumexp, over the state one goes *to*, of transition plus "
         "evidence plus b *of the next position*. At the end f + b, normalised over the states.",
-        "With `lse(x, axis)` safe as in exercise 3.1: "
+        "With `lse(x, axis)` safe as in exercise 3.1 (`np.logaddexp.reduce(x, axis=axis)` is one): "
         "`f.append(unary[..., n, :] + lse(f[-1][..., :, None] + transition, -2))` for n from 1 to "
         "N - 1, and `b.append(lse(transition + (unary[..., n, :] + b[-1])[..., None, :], -1))` for "
         "n from N - 1 down to 1. The first b belongs to the last position: turn that list round, "
@@ -319,8 +319,9 @@ def _(unary, transition):
 
 @chain_marginals.misconception(
     "sums over the wrong state",
-    hint="In the forward step, f belongs to the state one comes from. That state has to vanish in "
-    "the sum; you sum over the state one goes to, and f is only carried along.",
+    hint="You do so in both passes. Forward, f belongs to the state one comes from, and that one "
+    "has to vanish in the sum: axis -2. Backward, the evidence and b belong to the state one goes "
+    "to, and that one has to vanish: axis -1.",
 )
 def _(unary, transition):
     forward, backward = [unary[..., 0, :]], [np.zeros_like(unary[..., 0, :])]
@@ -405,7 +406,8 @@ def _(unary, transition):
 @chain_marginals.misconception(
     "subtracts one maximum for all sums in logsumexp",
     hint="A sum whose largest term lies a thousand below that maximum underflows to log 0. Each "
-    "sum needs its own maximum, along the axis of the sum: keepdims.",
+    "sum needs its own maximum, along the axis of the sum: with keepdims where it is subtracted, "
+    "without that axis where it is added again (`top.squeeze(axis)`).",
 )
 def _(unary, transition):
     def total(x, axis):
@@ -936,8 +938,8 @@ def _(*arguments):
 
 @hierarchical_attention.misconception(
     "fills hidden scores with minus infinity and forgets the empty rows",
-    hint="Where nothing is visible the sum is zero, and zero divided by zero is NaN. Such a row "
-    "has to be zeros.",
+    hint="Such a row has to be zeros. Its largest score is minus infinity, and minus itself that "
+    "is NaN: subtract 0 there. The sum of its exponentials is then zero: divide by 1 there.",
 )
 def _(*arguments):
     return _levels(
@@ -967,6 +969,21 @@ def _(*arguments):
 def _(*arguments):
     def normalise(scores, mask):
         exponentials = np.where(mask, np.exp(scores), 0)
+        total = exponentials.sum(axis=-1, keepdims=True)
+        return exponentials / np.where(total == 0, 1, total)
+
+    return _levels(arguments, normalise=normalise)
+
+
+@hierarchical_attention.misconception(
+    "multiplies the exponentials by the mask, infinite ones included",
+    hint="The exponential of a hidden score far above the visible ones is infinite, and infinity "
+    "times zero is NaN. Hide before the exponential: np.where(mask, scores, -np.inf).",
+)
+def _(*arguments):
+    def normalise(scores, mask):
+        top = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
+        exponentials = np.exp(scores - np.where(np.isfinite(top), top, 0)) * mask
         total = exponentials.sum(axis=-1, keepdims=True)
         return exponentials / np.where(total == 0, 1, total)
 

@@ -808,7 +808,9 @@ def _blocks_in_another_order(answer, arguments):
         "end.",
         "`new = np.maximum(top, s.max(-1, keepdims=True))`; `shrink = np.exp(top - new)`; "
         "`e = np.exp(s - new)`; `total = shrink * total + e.sum(-1, keepdims=True)`; "
-        "`read = shrink * read + e @ V[..., a:b, :]`; `top = new`. Start with `top = -np.inf`.",
+        "`read = shrink * read + e @ V[..., a:b, :]`; `top = new`. Here "
+        "`s = scores[..., a:b]` and `b = a + block`, for each `a` in `range(0, N, block)`. Start "
+        "with `top = -np.inf`, `total = 0` and `read = 0`, and return `read / total`.",
     ),
 )
 def blockwise_attention(scores, V, block):
@@ -846,8 +848,8 @@ def blockwise_attention(scores, V, block):
 
     `block` need not divide the number of items: the last block may be shorter, and a block may be
     larger than everything. The scores may have any size, and any block may lie a thousand above or
-    below the others. The check sees what you return, not how much you held at a time: that is
-    between you and the loop.
+    below the others. There may be batch axes in front of `scores` and `V`. The check sees what you
+    return, not how much you held at a time: that is between you and the loop.
     """
 
 
@@ -1761,8 +1763,9 @@ def _as_one_place(answer, arguments):
         "with np.tril, and divide by the sum of each row: the same numbers, with N times N of them "
         "on the way.)",
         "`S = S + phi(K[..., n, :])[..., :, None] * V[..., n, None, :]`; "
-        "`z = z + phi(K[..., n, :])`; the read is `(phi_q[..., None, :] @ S)[..., 0, :]` divided "
-        "by `(phi_q * z).sum(-1, keepdims=True)`, where that is above zero.",
+        "`z = z + phi(K[..., n, :])`; with `phi_q = phi(Q[..., n, :])` the read is "
+        "`(phi_q[..., None, :] @ S)[..., 0, :]` divided by "
+        "`(phi_q * z).sum(-1, keepdims=True)`, where that is above zero.",
     ),
 )
 def linear_attention(Q, K, V):
@@ -2040,7 +2043,8 @@ def _(Q, K, V):
     for n in range(len(Q)):
         S = S + np.outer(_phi(K[n]), V[n])
         z = z + _phi(K[n])
-        reads[n] = S.T @ _phi(Q[n]) / (z @ _phi(Q[n]))
+        total = z @ _phi(Q[n])
+        reads[n] = S.T @ _phi(Q[n]) / (total if total > 0 else 1)
     return reads
 
 
