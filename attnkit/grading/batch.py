@@ -1,8 +1,9 @@
 """Grades the submissions of an assignment: none stops the others, each is written as a whole.
 
 Workers judge and return data; this process alone writes. For each learner, in this order: the
-result, the graded notebooks, the gradebook, and a marker that all of that is done. Killed in
-between and started again, it does over what has no marker, with the same outcome.
+result, the graded notebooks, the gradebook, which answers have been marked, and a marker that all
+of that is done. Killed in between and started again, it does over what has no marker, with the same
+outcome.
 """
 
 import contextlib
@@ -59,12 +60,14 @@ class Row:
 class Graded:
     """What a worker made of a submission: the result, and the graded notebooks, by file name.
 
-    With them go the files that nbgrader's exchange lays beside a submission. ``lost`` says that
-    some of it was ended for the time or the memory it took.
+    With them go the files that nbgrader's exchange lays beside a submission. ``answers`` has, by
+    notebook and grade id, a checksum of what the mark is for. ``lost`` says that some of it was
+    ended for the time or the memory it took.
     """
 
     result: dict
     files: dict
+    answers: dict
     timestamp: object
     fingerprint: str
     lost: bool
@@ -234,6 +237,11 @@ class Batch:
         done = {name for name in chosen if name in known and self._is_done(name, chosen[name])}
         tasks = [(name, folder) for name, folder in chosen.items() if force or name not in done]
         faults = dict.fromkeys(dict(tasks), Fault("interrupted before it was graded"))
+        for student in done - faults.keys():
+            try:
+                self.writer.punish(student)
+            except Exception as error:
+                faults[student] = _fault(error)
         with (
             tqdm(total=len(tasks), unit="submission", leave=False, disable=None) as bar,
             contextlib.closing(_outcomes(self.assignment, tasks, jobs)) as outcomes,
@@ -266,6 +274,15 @@ class Batch:
             path.exists() for path in (marker, self._place(student) / "result.json", *notebooks)
         ) and marker.read_text() == self._key(self.assignment.submission(folder).fingerprint())
 
+    def _unchanged(self, student, answers):
+        """Of these checksums, by notebook, the grade ids of those that were there last time."""
+        marked = self._place(student) / "marked.json"
+        before = json.loads(marked.read_text()) if marked.exists() else {}
+        return {
+            name: {grade_id for grade_id, _ in new.items() & before.get(name, {}).items()}
+            for name, new in answers.items()
+        }
+
     def _written(self, student, graded):
         """Write what a worker returned; a Fault if that fails."""
         place, marker = self._place(student), self._place(student) / "done"
@@ -278,18 +295,20 @@ class Batch:
             for name, content in graded.files.items():
                 _write(self._graded(student) / name, content)
             self.converter.set_permissions(self.assignment.name, student)
-            self.writer.write(student, graded.timestamp, marks, unanswered)
+            unchanged = self._unchanged(student, graded.answers)
+            self.writer.write(student, graded.timestamp, marks, unanswered, unchanged)
+            _write(place / "marked.json", json.dumps(graded.answers).encode())
             _write(marker, self._key(graded.fingerprint).encode())
         except Exception as error:
             return _fault(error)
         return None
 
     def _row(self, student, fault, totals):
-        points, full, by_hand = totals.get(student, (None, None, False))
+        points, full, by_hand, late = totals.get(student, (None, None, False, 0))
         if fault:
             return Row(student, "fault", points, full, fault)
         result = json.loads((self._place(student) / "result.json").read_text())
-        return Row(student, "to mark" if by_hand else "graded", points, full, _reason(result))
+        return Row(student, "to mark" if by_hand else "graded", points, full, _reason(result, late))
 
 
 def _write(path, content):
@@ -304,10 +323,11 @@ def _write(path, content):
     draft.replace(path)
 
 
-def _reason(result):
-    """Why the mark is what it is, in a line."""
+def _reason(result, late):
+    """Why the mark is what it is, in a line; ``late`` points were taken off."""
     parts = result["notebooks"].values()
-    reasons = [*result["notes"], *(part["note"] for part in parts if part["note"])]
+    reasons = [f"Handed in late: {late:g} points were taken off."] if late else []
+    reasons += [*result["notes"], *(part["note"] for part in parts if part["note"])]
     verdicts = [Verdict.from_dict(v) for part in parts if part["read"] for v in part["verdicts"]]
     wrong = [f"{v.exercise.partition('.')[2]}: {_fails(v)}" for v in verdicts if not v.passed]
     if verdicts:
@@ -416,7 +436,7 @@ def judged(assignment, folder):
     # Taken before anything is read: a file that changes meanwhile is graded again next time.
     fingerprint = submission.fingerprint()
     timestamp, no_time = submission.timestamp()
-    parts, files, lost = {}, beside(folder), False
+    parts, files, checksums, lost = {}, beside(folder), {}, False
     for name, teacher in assignment.teachers.items():
         handed_in, note = submission.read(name)
         answers = nbformat.v4.new_notebook() if handed_in is None else handed_in
@@ -424,11 +444,25 @@ def judged(assignment, folder):
         outcome = assignment.judge.judged(notebook)
         notebook, _ = assignment.limit.preprocess(outcome.notebook, {})
         parts[name] = {"read": handed_in is not None, "note": note, **_marked(notebook)}
+        checksums[name] = _checksums(notebook)
         # As nbformat writes it, but on one line: to indent it is slow.
         files[f"{name}.ipynb"] = json.dumps(notebook).encode()
         lost = lost or bool(outcome.lost)
     result = {"notes": [no_time] if no_time else [], "notebooks": parts}
-    return Graded(result, files, timestamp, fingerprint, lost)
+    return Graded(result, files, checksums, timestamp, fingerprint, lost)
+
+
+def _checksums(notebook):
+    """Of the answer that each mark is for: a written one, or all code that a check may call."""
+    written = [cell for cell in notebook.cells if utils.is_solution(cell)]
+    code = "".join(utils.compute_checksum(cell) for cell in written if cell.cell_type == "code")
+    return {
+        cell.metadata.nbgrader.grade_id: utils.compute_checksum(cell)
+        if utils.is_solution(cell)
+        else code
+        for cell in notebook.cells
+        if utils.is_grade(cell)
+    }
 
 
 def _marked(notebook):

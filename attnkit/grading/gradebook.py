@@ -83,7 +83,8 @@ def release(coursedir, app):
 class Writer:
     """Writes marks as nbgrader's ``SaveAutoGrades`` and ``AssignLatePenalties`` do.
 
-    A teacher's marks and comments stay; a cell that has one is put up for review again.
+    A teacher's marks and comments stay; a cell that has one is put up for review again, as nbgrader
+    does, but only if what was marked has changed.
     """
 
     def __init__(self, gradebook, assignment, config):
@@ -93,12 +94,13 @@ class Writer:
         cells = gradebook.db.query(BaseCell.id, BaseCell.name).join(Notebook).join(Assignment)
         self.names = dict(cells.filter(Assignment.name == assignment).all())
 
-    def write(self, student, timestamp, marks, unanswered):
+    def write(self, student, timestamp, marks, unanswered, unchanged):
         """Everything about a learner's submission in one transaction.
 
         :param timestamp: when it was handed in, or None
         :param marks: by notebook and grade id; None waits for a person
         :param unanswered: by notebook, the grade ids of the answers left as they were handed out
+        :param unchanged: by notebook, the grade ids whose answers are those of the last time
         """
         with self._transaction():
             self.gradebook.update_or_create_student(student)
@@ -112,25 +114,33 @@ class Writer:
                     name = self.names.get(grade.cell_id)
                     if name in marks[notebook.name]:
                         grade.auto_score = marks[notebook.name][name]
-                        by_hand = grade.auto_score is None or grade.manual_score is not None
-                        grade.needs_manual_grade = by_hand
+                        if grade.manual_score is None:
+                            grade.needs_manual_grade = grade.auto_score is None
+                        elif name not in unchanged[notebook.name]:
+                            grade.needs_manual_grade = True
                 for comment in notebook.comments:
                     empty = self.names.get(comment.cell_id) in unanswered[notebook.name]
                     comment.auto_comment = "No response." if empty else None
-                notebook.late_submission_penalty = None
-            if submission.total_seconds_late > 0:
-                self._punish(submission)
-            self.gradebook.db.flush()
+            self._punish(submission)
+
+    def punish(self, student):
+        """Take off anew what is taken off for lateness: the date or the rule may have changed."""
+        with self._transaction():
+            self._punish(self.gradebook.find_submission(self.assignment, student))
 
     def _punish(self, submission):
-        self.gradebook.db.flush()
-        self.gradebook.db.expire_all()  # the database adds up the scores
-        rule, late = self.rule.plugin_inst, submission.total_seconds_late
         for notebook in submission.notebooks:
-            penalty = rule.late_submission_penalty(submission.student_id, notebook.score, late)
-            if penalty is not None:
-                penalty = self.rule._check_late_penalty(notebook, penalty)
-                notebook.late_submission_penalty = penalty
+            notebook.late_submission_penalty = None
+        self.gradebook.db.flush()
+        rule, late = self.rule.plugin_inst, submission.total_seconds_late
+        if late > 0:
+            self.gradebook.db.expire_all()  # the database adds up the scores
+            for notebook in submission.notebooks:
+                penalty = rule.late_submission_penalty(submission.student_id, notebook.score, late)
+                if penalty is not None:
+                    penalty = self.rule._check_late_penalty(notebook, penalty)
+                    notebook.late_submission_penalty = penalty
+            self.gradebook.db.flush()
 
     @contextlib.contextmanager
     def _transaction(self):
@@ -148,7 +158,8 @@ class Writer:
                 self.gradebook.db = shared
 
     def totals(self):
-        """Points, full points and whether a person has to mark something, by learner."""
+        """By learner: points, full points, whether a person has to mark something, and what was
+        taken off for lateness."""
         self.gradebook.db.rollback()  # ends the reading transaction, which sees the past
         query = self.gradebook.db.query(
             SubmittedAssignment.student_id,
@@ -158,7 +169,7 @@ class Writer:
             SubmittedAssignment.needs_manual_grade,
         ).filter(SubmittedAssignment.name == self.assignment)
         return {
-            student: (max(0.0, score - (penalty or 0.0)), full, bool(by_hand))
+            student: (max(0.0, score - (penalty or 0.0)), full, bool(by_hand), penalty or 0.0)
             for student, score, penalty, full, by_hand in query
         }
 

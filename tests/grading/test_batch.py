@@ -321,9 +321,13 @@ def test_a_teachers_marks_and_comments_stay(course, grade):
     before = course.rows()
     assert grade(course, ASSIGNMENT)[0] == 0
     assert course.rows() == before
+    # Graded once more the answer is the same, and so it is not put up for review.
+    assert grade(course, ASSIGNMENT, "--force")[0] == 0
+    assert course.rows() == before
     path.write_text(nbformat.writes(wrong()))
     code, rows = grade(course, ASSIGNMENT)
-    # As nbgrader does: the teacher's mark counts and is put up for review.
+    # As nbgrader does: the teacher's mark counts and is put up for review; and it stays there.
+    assert grade(course, ASSIGNMENT, "--force")[1]["ada"]["state"] == "to mark"
     assert (code, rows["ada"]["points"], rows["ada"]["state"]) == (0, 4, "to mark")
     after = course.rows()["ada", ASSIGNMENT, CHECK, "Grade"]
     assert after == {
@@ -334,6 +338,54 @@ def test_a_teachers_marks_and_comments_stay(course, grade):
     }
     comment = course.rows()["ada", ASSIGNMENT, ANSWER, "Comment"]
     assert comment["manual_comment"] == "Nice."
+
+
+def test_a_written_answer_is_marked_again_only_if_it_changed(tmp_path, grade):
+    assignment = "soft_attention"
+    course = Course(tmp_path / "course", assignment)
+    notebook = notebooks.teacher(assignment)
+    question = "saturation_in_words"
+
+    def states():
+        assert grade(course, assignment)[0] == 0
+        row = course.rows()["ada", assignment, question, "Grade"]
+        return row["manual_score"], row["needs_manual_grade"]
+
+    path = course.hand_in("ada", notebook)
+    assert states() == (None, True)
+    with course.gradebook() as gradebook:
+        mark = gradebook.find_grade(question, assignment, assignment, "ada")
+        mark.manual_score, mark.needs_manual_grade = 3, False
+        gradebook.db.commit()
+    for cell in notebook.cells:
+        if cell.metadata.nbgrader.grade_id == "softmax":
+            cell.source += "\n# better"
+    path.write_text(nbformat.writes(notebook))
+    assert states() == (3, False)
+    for cell in notebook.cells:
+        if cell.metadata.nbgrader.grade_id == question:
+            cell.source += " And more."
+    path.write_text(nbformat.writes(notebook))
+    assert states() == (3, True)
+
+
+def test_a_later_rule_for_lateness_holds_for_all(course, grade):
+    for learner in ("ada", "bob"):
+        path = course.hand_in(learner, right())
+        (path.parent / "timestamp.txt").write_text(LATE)
+    _, rows = grade(course, ASSIGNMENT)
+    assert {row["points"] for row in rows.values()} == {4}
+    with course.gradebook() as gradebook:
+        gradebook.update_or_create_assignment(ASSIGNMENT, duedate=DUE)
+    config = course.folder / "nbgrader_config.py"
+    without = config.read_text()
+    config.write_text(without + '\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    _, rows = grade(course, ASSIGNMENT)
+    assert {row["points"] for row in rows.values()} == {0}
+    assert rows["ada"]["reason"].startswith("Handed in late: 4 points were taken off. 1 of 1")
+    config.write_text(without)
+    _, rows = grade(course, ASSIGNMENT)
+    assert {row["points"] for row in rows.values()} == {4}
 
 
 # ------------------------------------------------------------------ what is our fault
