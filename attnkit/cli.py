@@ -27,7 +27,13 @@ def main(arguments=None):
     grading = commands.add_parser("grade", help="grade what was handed in for an assignment")
     grading.add_argument("assignment", help="its name")
     grading.add_argument("--course", default=".", metavar="DIR", help="this folder, if not given")
-    grading.add_argument("--jobs", type=_count, default=os.cpu_count(), metavar="N", help="at once")
+    grading.add_argument(
+        "--jobs",
+        type=_count,
+        default=os.cpu_count(),
+        metavar="N",
+        help="so many at once (a processor each, if not given)",
+    )
     grading.add_argument(
         "--student", nargs="+", action="extend", default=[], metavar="ID", help="only these"
     )
@@ -160,9 +166,11 @@ def _grade(chosen):
         return 1
     counts = Counter(row.state for row in rows)
     ok = not counts["fault"]
+    elsewhere = batch.not_looked_at(chosen.course)
     if chosen.json:
         rows = [dataclasses.asdict(row) for row in rows]
-        print(json.dumps({"ok": ok, "submissions": rows}, indent=2))
+        result = {"ok": ok, "submissions": rows, "not_looked_at": elsewhere}
+        print(json.dumps(result, indent=2))
         return 0 if ok else 1
     marks = [("", "") if row.points is None else (row.points, row.max_points) for row in rows]
     _print_table(
@@ -176,16 +184,17 @@ def _grade(chosen):
         f"\n{len(rows)} submissions: {len(rows) - counts['fault']} graded, of which "
         f"{counts['to mark']} have answers for you to mark; {counts['fault']} without a grade"
     )
+    if elsewhere:
+        print(f"Not looked at, as no assignment has this place: {', '.join(elsewhere)}")
     if not ok:
         print("Run the same command again to go on with those without a grade.")
     return 0 if ok else 1
 
 
 def _count(text):
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if not (text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
 
 
 def _audit(chosen):

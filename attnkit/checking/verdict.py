@@ -136,7 +136,7 @@ class Verdict:
 
     def _html(self):
         rows = "".join(
-            f"<div><b>{label}</b>: {_marked(escape(sentence))}</div>"
+            f"<div><b>{label}</b>: {marked(sentence)}</div>"
             for label, sentence in self._sentences()
         )
         arrays = "".join(
@@ -165,9 +165,9 @@ class CheckFailed(AssertionError):
         return [f"CheckFailed: {self}"]
 
 
-def _marked(text):
-    """Escaped text with its `code` and its *emphasis* as HTML."""
-    return MARKS.sub(lambda m: f"<code>{m[1]}</code>" if m[1] else f"<em>{m[2]}</em>", text)
+def marked(text):
+    """A text as HTML, with its `code` and its *emphasis*."""
+    return MARKS.sub(lambda m: f"<code>{m[1]}</code>" if m[1] else f"<em>{m[2]}</em>", escape(text))
 
 
 def _plain(array):

@@ -30,9 +30,9 @@ from tqdm import tqdm
 
 from attnkit.checking import Verdict
 from attnkit.grading import confine, gradebook
-from attnkit.grading.graft import Unreadable, parsed
+from attnkit.grading.graft import Unreadable, answers, parsed
 from attnkit.grading.plugin import Judge, SubmissionExporter, rebuilt
-from attnkit.grading.submission import Submission, beside, folders
+from attnkit.grading.submission import Submission, beside, folders, strays
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -177,6 +177,12 @@ def _fit(teachers, cells):
     )
 
 
+def not_looked_at(folder):
+    """What was put where no assignment of the course has its submissions."""
+    course = Course(folder)
+    return strays(course.dirs, course.assignments())
+
+
 def grade(folder, assignment, *, students=(), jobs=1, force=False, unconfined=False):
     """Grade what was handed in; a Row for each learner, in the order of their names.
 
@@ -204,6 +210,7 @@ def grade(folder, assignment, *, students=(), jobs=1, force=False, unconfined=Fa
     if not Judge(config=course.app.config).unconfined:
         confine.require()
     with _alone(course), gradebook.opened(course.dirs) as book:
+        _keep_seed(course, force)
         batch = Batch(course, course.assignment(book, assignment), book)
         chosen = {name: handed_in[name] for name in students or handed_in}
         return batch.run(chosen, jobs, force)
@@ -220,6 +227,18 @@ def _alone(course):
         except BlockingIOError:
             raise CannotGrade(f"{course.folder} is being graded by another process") from None
         yield
+
+
+def _keep_seed(course, force):
+    """Other hidden cases may give other marks: a course that lost its seed is not graded on."""
+    place = course.folder / "results" / ".seed"
+    seed = hashlib.sha256(os.environ["ATTNKIT_SEED"].encode()).hexdigest()
+    if place.exists() and place.read_text() != seed and not force:
+        raise CannotGrade(
+            f"{course.folder} was graded with another seed: put its .course_seed back, or take "
+            "--force to grade everything anew with other hidden cases"
+        )
+    _write(place, seed.encode())
 
 
 class Batch:
@@ -439,8 +458,11 @@ def judged(assignment, folder):
     parts, files, checksums, lost = {}, beside(folder), {}, False
     for name, teacher in assignment.teachers.items():
         handed_in, note = submission.read(name)
-        answers = nbformat.v4.new_notebook() if handed_in is None else handed_in
-        notebook = rebuilt(teacher, answers, assignment.released[name], note)
+        asked = {c.metadata.nbgrader.grade_id for c in teacher.cells if utils.is_solution(c)}
+        if handed_in and not asked & answers(handed_in).keys():
+            note = " ".join(filter(None, (note, f"It holds none of the questions of {name}.")))
+        given = nbformat.v4.new_notebook() if handed_in is None else handed_in
+        notebook = rebuilt(teacher, given, assignment.released[name], note)
         outcome = assignment.judge.judged(notebook)
         notebook, _ = assignment.limit.preprocess(outcome.notebook, {})
         parts[name] = {"read": handed_in is not None, "note": note, **_marked(notebook)}

@@ -21,7 +21,7 @@ from attnkit.grading.graded import Book
 from attnkit.grading.submission import beside
 from attnkit.notebooks import TITLES, checked
 
-WAITING = "waits for your teacher"
+WAITING, EMPTY = "waits for your teacher", "left empty"
 
 
 class FeedbackExporter(Exporter):
@@ -91,7 +91,8 @@ def page(notebook, graded, book):
     :param book: says where the sections to reread are
     """
     grades = {grade.name: grade for grade in graded.grades}
-    comments = {comment.name: comment.comment for comment in graded.comments}
+    # nbgrader's own comment, on what was left empty, is not the teacher's.
+    comments = {comment.name: comment.manual_comment for comment in graded.comments}
     parts, answers, said, notices = [], [], [], []
     for cell in notebook.cells:
         tags = cell.metadata.get("nbgrader")
@@ -168,7 +169,7 @@ def _question(cell, grade, answers, said, book):
     return Part(
         id=grade.name,
         title=titles.get(grade.name, grade.name),
-        state=WAITING if _waits(grade) else "marked",
+        state=WAITING if _waits(grade) else EMPTY if grade.manual_score is None else "marked",
         points=_points(grade),
         answers=answers,
         comments=said,

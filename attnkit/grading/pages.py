@@ -17,6 +17,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from attnkit.checking.verdict import marked
+
 LONGEST = 5_000  # characters of a text that are shown
 LARGEST = 500_000  # characters of a picture, as base64
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -40,6 +42,7 @@ def _environment():
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["marked"] = lambda text: Markup(marked(text))
     environment.globals["code_colours"] = Markup(_code_colours())
     return environment
 

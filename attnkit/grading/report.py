@@ -102,13 +102,26 @@ def _verdicts(notebook):
             yield from ((name, verdict_of(cell)) for name in checked(cell))
 
 
+# What is wrong with an answer that makes no known mistake, where its verdict says so.
+KINDS = {
+    "not allowed": "calls a library's function in the place of its own",
+    "raised": "raises an exception, does not end, or is missing",
+}
+
+
+def _mistakes(verdict):
+    if verdict.misconceptions or verdict.kind not in KINDS:
+        return verdict.misconceptions
+    return (KINDS[verdict.kind],)
+
+
 def _row(exercise, verdicts, book):
     there = [verdict for verdict in verdicts if verdict]
     passed = sum(verdict.passed for verdict in there)
     partly = sum(verdict.earned > 0 and not verdict.passed for verdict in there)
     blank = sum(verdict.kind == "unfinished" for verdict in there)
     failed = len(verdicts) - passed - partly - blank
-    named = [verdict.misconceptions for verdict in there if verdict.misconceptions]
+    named = [found for verdict in there if (found := _mistakes(verdict))]
     # An answer that several mistakes explain counts for each of them.
     counts = Counter(name for names in named for name in names)
     return Row(

@@ -64,6 +64,17 @@ def folders(coursedir, assignment):
     return {shape.fullmatch(path)["student"]: Path(path) for path in found}
 
 
+def strays(coursedir, assignments):
+    """What lies among the submissions, but in no learner's folder of one of these assignments."""
+    if coursedir.directory_structure != type(coursedir).directory_structure.default_value:
+        return []  # it may lie anywhere
+    place = Path(coursedir.root, coursedir.submitted_directory)
+    known = {path for name in assignments for path in folders(coursedir, name).values()}
+    found = [path for path in place.glob("[!.]*") if not path.is_dir()]
+    found += [path for path in place.glob("[!.]*/[!.]*") if path not in known]
+    return sorted(str(path.relative_to(place.parent)) for path in found)
+
+
 class Submission:
     """A learner's folder.
 
@@ -97,7 +108,8 @@ class Submission:
             return None, f"What was handed in could not be read: {error}."
         if name == self.renamed:
             return notebook, f"{_shown(path)} was taken for the expected {name}.ipynb."
-        return notebook, None
+        others = ", ".join(_shown(each) for each in self.there if each not in self.files.values())
+        return notebook, f"{others} lies beside it and was not read." if others else None
 
     def timestamp(self):
         """When it was handed in, as nbgrader notes it, or None, and a note if that is no time."""

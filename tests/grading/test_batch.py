@@ -284,7 +284,7 @@ def test_what_is_graded_and_unchanged_is_left_alone(course, grade, monkeypatch):
     assert (code, rows["ada"]["points"]) == (0, 4)
 
 
-@pytest.mark.parametrize("gone", ["gradebook.db", "autograded", "seed", "time"])
+@pytest.mark.parametrize("gone", ["gradebook.db", "autograded", "time"])
 def test_what_is_not_as_it_was_is_graded_again(course, grade, monkeypatch, gone):
     path = course.hand_in("ada", right())
     assert grade(course, ASSIGNMENT)[0] == 0
@@ -293,8 +293,6 @@ def test_what_is_not_as_it_was_is_graded_again(course, grade, monkeypatch, gone)
             gradebook.remove_submission(ASSIGNMENT, "ada")
     elif gone == "autograded":
         course.path("autograded", "ada").unlink()
-    elif gone == "seed":
-        (course.folder / ".course_seed").write_text("0123456789abcdef")
     else:
         (path.parent / "timestamp.txt").write_text(LATE)
     asked = course.folder / "asked"
@@ -308,6 +306,43 @@ def test_what_is_not_as_it_was_is_graded_again(course, grade, monkeypatch, gone)
     code, rows = grade(course, ASSIGNMENT)
     assert (code, rows["ada"]["points"]) == (0, 4)
     assert asked.exists()
+
+
+def test_another_seed_is_not_taken_unasked(course, grade):
+    """Half a class would be marked by other hidden cases than the other half."""
+    course.hand_in("ada", right())
+    assert grade(course, ASSIGNMENT)[0] == 0
+    (course.folder / ".course_seed").write_text("0123456789abcdef")
+    for arguments in ([], ["--student", "ada"]):
+        code, said = grade(course, ASSIGNMENT, *arguments)
+        assert (code, "put its .course_seed back" in said) == (2, True)
+    code, rows = grade(course, ASSIGNMENT, "--force")
+    assert (code, rows["ada"]["points"]) == (0, 4)
+    assert grade(course, ASSIGNMENT)[0] == 0
+
+
+def test_what_lies_elsewhere_is_named(course, capsys):
+    path = course.hand_in("ada", right())
+    assert main(["grade", ASSIGNMENT, "--course", str(course.folder)]) == 0
+    assert "Not looked at" not in capsys.readouterr().out
+    submitted = path.parents[2]
+    misspelt = submitted / "bob" / "notations"
+    misspelt.mkdir(parents=True)
+    for stray in (misspelt / path.name, submitted / "ada" / path.name, submitted / "eve.ipynb"):
+        shutil.copy(path, stray)
+    assert main(["grade", ASSIGNMENT, "--course", str(course.folder)]) == 0
+    places = "submitted/ada/notation.ipynb, submitted/bob/notations, submitted/eve.ipynb"
+    assert capsys.readouterr().out.endswith(f"as no assignment has this place: {places}\n")
+
+
+def test_the_wrong_notebook_is_called_so(course, grade):
+    course.hand_in("ada", notebooks.teacher("soft_attention"))
+    shutil.copy(
+        course.hand_in("bob", right()), course.path("submitted", "bob").with_name("2.ipynb")
+    )
+    _, rows = grade(course, ASSIGNMENT)
+    assert rows["ada"]["reason"].startswith("It holds none of the questions of notation.")
+    assert rows["bob"]["reason"].startswith("2.ipynb lies beside it and was not read. 1 of 1")
 
 
 def test_a_teachers_marks_and_comments_stay(course, grade):

@@ -178,6 +178,13 @@ def test_a_regrade_keeps_the_teachers_mark_on_the_page(course):
         assert "2.5 of 4" in feedback.page(notebook, graded, course.book)
 
 
+def test_what_was_left_empty_is_not_called_marked(course):
+    text = re.sub(r"\s+", " ", Markup(page(course, "broken")).text)
+    assert "left empty 0 of 4" in text
+    assert "No response" not in text
+    assert "marked 2.5 of 4" in re.sub(r"\s+", " ", Markup(page(course, "mistaken")).text)
+
+
 def test_a_file_that_could_not_be_read_is_named(course):
     assert "What was handed in could not be read" in Markup(page(course, "broken")).text
     assert "could not be read" not in page(course, "right")
