@@ -57,7 +57,11 @@ def main(arguments=None):
     if sys.platform == "win32" and chosen.run not in (_exercises, _check, _audit):
         print("attnkit: Windows cannot run a course; install WSL and work there", file=sys.stderr)
         return 2
-    return chosen.run(chosen)
+    try:
+        return chosen.run(chosen)
+    except BrokenPipeError:  # who reads it has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def _add_teaching(commands):
@@ -71,6 +75,15 @@ def _add_teaching(commands):
     demo.add_argument("--seed", type=int, default=0, metavar="S")
     demo.add_argument("--assignment", nargs="+", default=CHAPTERS, metavar="NAME")
     demo.set_defaults(run=_teaching(_demo_course))
+    assignment = commands.add_parser(
+        "assignment", parents=[course], help="make an assignment of some exercises"
+    )
+    assignment.add_argument("name", metavar="NAME", help="of the assignment, such as week4")
+    assignment.add_argument(
+        "items", nargs="+", metavar="EXERCISE", help="its number or name, or a question's name"
+    )
+    assignment.add_argument("--title", metavar="TEXT", help="NAME, if not given")
+    assignment.set_defaults(run=_teaching(_assignment))
     feedback = commands.add_parser(
         "feedback", parents=[course], help="write the page that each learner gets back"
     )
@@ -254,6 +267,16 @@ def _demo_course(chosen):
     wanted = demo_course.enough(chosen.assignment)
     if chosen.students < wanted:
         print(f"every kind of answer there is needs --students {wanted}")
+    return 0
+
+
+def _assignment(chosen):
+    from attnkit.grading import assignment
+
+    path = assignment.make(
+        chosen.course, chosen.name, chosen.items, title=chosen.title or chosen.name
+    )
+    print(f"{path} is written; next: nbgrader generate_assignment {chosen.name}")
     return 0
 
 

@@ -39,9 +39,13 @@ KERNEL = {
 
 def teacher(chapter):
     """The notebook with solutions, hidden checks and marking schemes between nbgrader's marks."""
-    items = of_chapter(chapter)
+    return of_items(f"{TITLES[chapter]}: exercises", of_chapter(chapter))
+
+
+def of_items(title, items):
+    """A teacher's notebook of these exercises and questions."""
     cells = [
-        _locked(v4.new_markdown_cell(_opening(chapter, items)), "opening"),
+        _locked(v4.new_markdown_cell(_opening(title, items)), "opening"),
         _locked(v4.new_code_cell(_imports(items)), "imports"),
     ]
     for item in items:
@@ -96,11 +100,11 @@ def checked(cell):
 _CHECK = re.compile(r"^check\([\"']([\w.]+)[\"']", re.MULTILINE)
 
 
-def _opening(chapter, items):
+def _opening(title, items):
     points = sum(item.points for item in items)
     minutes = sum(item.minutes for item in items if isinstance(item, Exercise))
     return f"""\
-# {TITLES[chapter]}: exercises
+# {title}
 
 {points} points, about {minutes} minutes at the keyboard. Write your answers where it says so and
 run the cell below each of them: it tells you whether the function is right and, if not, which

@@ -42,6 +42,11 @@ def test_every_mistake_is_refused_under_its_own_name(exercise, mistake):
             assert verdict.hint == mistake.hint
 
 
+def test_no_two_functions_have_one_name():
+    """Any exercises may stand in one notebook."""
+    assert len({exercise.function for exercise in EXERCISES}) == len(EXERCISES)
+
+
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_an_exercise_is_complete(exercise):
     assert len(exercise.cases) >= 5

@@ -55,6 +55,16 @@ def find(name):
     return _among(known, name, "exercise")
 
 
+def pick(names):
+    """The exercises of these numbers or names, and the questions of these names, each once."""
+    known = {}
+    for item in (item for chapter in CHAPTERS for item in of_chapter(chapter)):
+        known[item.name] = item
+        if isinstance(item, Exercise):
+            known[item.number] = item
+    return list(dict.fromkeys(_among(known, name, "exercise") for name in names))
+
+
 def _among(known, name, what):
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4) or list(known)
