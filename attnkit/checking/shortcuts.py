@@ -21,11 +21,10 @@ def in_sources(sources, exercises):
     :param sources: the texts of the cells of a notebook, in their order
     :returns: a dict without the exercises whose answers use no such function
     """
-    not_allowed = {each: set(map(_known_by, each.not_allowed)) for each in exercises}
-    last_names = {last for pairs in not_allowed.values() for _, last in pairs}
-    if not last_names:
+    not_allowed = {e: set(map(_known_by, e.not_allowed)) for e in exercises if e.not_allowed}
+    if not not_allowed:
         return {}
-    names = _Names(last_names)
+    names = _Names({last for pairs in not_allowed.values() for _, last in pairs})
     for source in sources:
         with contextlib.suppress(*UNREADABLE):  # nothing of it runs
             names.add(ast.parse(source))

@@ -1,9 +1,9 @@
 """Grades the submissions of an assignment: none stops the others, each is written as a whole.
 
 Workers judge and return data; this process alone writes. For each learner, in this order: the
-result, the graded notebooks, the gradebook, which answers have been marked, and a marker that all
-of that is done. Killed in between and started again, it does over what has no marker, with the same
-outcome.
+result, the graded notebooks, the gradebook, and a marker that all of that is done, which also says
+which answers it was done for. Killed in between and started again, it does over what has no marker,
+with the same outcome.
 """
 
 import contextlib
@@ -291,12 +291,11 @@ class Batch:
         notebooks = (self._graded(student) / f"{name}.ipynb" for name in self.assignment.teachers)
         return all(
             path.exists() for path in (marker, self._place(student) / "result.json", *notebooks)
-        ) and marker.read_text() == self._key(self.assignment.submission(folder).fingerprint())
+        ) and _read(marker)["key"] == self._key(self.assignment.submission(folder).fingerprint())
 
     def _unchanged(self, student, answers):
         """Of these checksums, by notebook, the grade ids of those that were there last time."""
-        marked = self._place(student) / "marked.json"
-        before = json.loads(marked.read_text()) if marked.exists() else {}
+        before = _read(self._place(student) / "before")["answers"]
         return {
             name: {grade_id for grade_id, _ in new.items() & before.get(name, {}).items()}
             for name, new in answers.items()
@@ -309,15 +308,17 @@ class Batch:
         marks = {name: {c: points for c, (points, _) in p["marks"].items()} for name, p in parts}
         unanswered = {name: part["unanswered"] for name, part in parts}
         try:
-            marker.unlink(missing_ok=True)
+            if marker.exists():
+                marker.replace(place / "before")
             _write(place / "result.json", json.dumps(graded.result).encode())
             for name, content in graded.files.items():
                 _write(self._graded(student) / name, content)
             self.converter.set_permissions(self.assignment.name, student)
             unchanged = self._unchanged(student, graded.answers)
             self.writer.write(student, graded.timestamp, marks, unanswered, unchanged)
-            _write(place / "marked.json", json.dumps(graded.answers).encode())
-            _write(marker, self._key(graded.fingerprint).encode())
+            done = {"key": self._key(graded.fingerprint), "answers": graded.answers}
+            _write(marker, json.dumps(done).encode())
+            (place / "before").unlink(missing_ok=True)
         except Exception as error:
             return _fault(error)
         return None
@@ -328,6 +329,15 @@ class Batch:
             return Row(student, "fault", points, full, fault)
         result = json.loads((self._place(student) / "result.json").read_text())
         return Row(student, "to mark" if by_hand else "graded", points, full, _reason(result, late))
+
+
+def _read(marker):
+    """What a marker says; that of an earlier version, or none, says nothing."""
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        said = json.loads(marker.read_text())
+        if isinstance(said, dict):
+            return said
+    return {"key": None, "answers": {}}
 
 
 def _write(path, content):

@@ -41,10 +41,10 @@ GRADING = [
     ("open", ".done.draft", 1),
 ]
 GRADING_AGAIN = [
-    ("os.remove", "/done", 2),
+    ("os.rename", "/before", 2),
     ("sql", "UPDATE grade", 2),
-    ("os.rename", "/marked.json", 1),
     ("os.rename", "/done", 1),
+    ("os.remove", "/before", 1),
 ]
 AT_RANDOM = 5
 
