@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 
@@ -18,6 +19,7 @@ from tests.course import BIN, ROOT, Course
 RESULT = ROOT / "_build" / "bench" / "grading.json"
 ASSIGNMENT = "soft_attention"
 RIGHT, FAULTY, LARGE, PART, JOBS = 40, 20, 300, 50, 2
+TIMES = 3  # ours takes seconds, in which a machine may be busy with something else: the median
 STOCK = 'c = get_config()\nc.CourseDirectory.source_directory = "solutions"\n'
 # What is done to an answer; stock nbgrader goes on after each.
 FAULTS = {
@@ -108,13 +110,14 @@ def main():
         stock = Course(Path(folder, "stock"), ASSIGNMENT, release=False)
         (stock.folder / "nbgrader_config.py").write_text(STOCK)
         hand_in(stock, RIGHT, FAULTY)
-        ours = Course(Path(folder, "ours"), ASSIGNMENT, release=False)
-        shutil.copytree(stock.folder / "submitted", ours.folder / "submitted")
+        ours = [Course(Path(folder, f"ours-{i}"), ASSIGNMENT, release=False) for i in range(TIMES)]
+        for course in ours:
+            shutil.copytree(stock.folder / "submitted", course.folder / "submitted")
         large = Course(Path(folder, "large"), ASSIGNMENT, release=False)
         hand_in(large, LARGE)
-        for course in (stock, ours, large):
+        for course in (stock, *ours, large):
             course.nbgrader("generate_assignment", ASSIGNMENT)
-        mine = timed(grade, ours.folder)
+        mine = median(timed(grade, course.folder) for course in ours)
         grown = timed(grade, large.folder)
         theirs = timed(["nbgrader", "autograde", ASSIGNMENT], stock.folder)
         first, last = parts(large)
@@ -125,7 +128,7 @@ def main():
             "attnkit": summary(mine, RIGHT + FAULTY),
             "ratio": theirs / mine,
             "same_marks_for_the_right": all(
-                ours.marks(name) == stock.marks(name) for name in honest
+                ours[0].marks(name) == stock.marks(name) for name in honest
             ),
             "large": {
                 **summary(grown, LARGE),
