@@ -6,11 +6,16 @@ from attnkit import self_attention as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
 
 
-def _hidden_too_late(scores, mask):
-    top = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
-    exponentials = np.exp(scores - np.where(np.isfinite(top), top, 0)) * mask
+def shares(exponentials):
+    """What each has of the sum of its row; zeros where that is zero."""
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total > 0, total, 1)
+
+
+def hidden_too_late(scores, mask):
+    """A masked softmax whose mask comes after the exponential, which may be infinite by then."""
+    top = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
+    return shares(np.exp(scores - np.where(np.isfinite(top), top, 0)) * mask)
 
 
 def _softmax(scores, axis=-1):
@@ -279,8 +284,7 @@ def _(scores, mask):
 def _(scores, mask):
     shifted = scores - scores.max(axis=-1, keepdims=True)
     exponentials = np.exp(np.where(mask, shifted, -np.inf))
-    total = exponentials.sum(axis=-1, keepdims=True)
-    return exponentials / np.where(total > 0, total, 1)
+    return shares(exponentials)
 
 
 @masked_softmax.misconception(
@@ -289,7 +293,7 @@ def _(scores, mask):
     "times zero is NaN. Hide before the exponential: np.where(mask, scores, -np.inf).",
 )
 def _(scores, mask):
-    return _hidden_too_late(scores, mask)
+    return hidden_too_late(scores, mask)
 
 
 @masked_softmax.misconception(
@@ -299,8 +303,7 @@ def _(scores, mask):
 )
 def _(scores, mask):
     exponentials = np.exp(np.where(mask, scores, -np.inf) - scores.max(where=mask, initial=-1e9))
-    total = exponentials.sum(axis=-1, keepdims=True)
-    return exponentials / np.where(total > 0, total, 1)
+    return shares(exponentials)
 
 
 @masked_softmax.misconception(
@@ -319,8 +322,7 @@ def _(scores, mask):
 )
 def _(scores, mask):
     exponentials = np.where(mask, np.exp(scores), 0)
-    total = exponentials.sum(axis=-1, keepdims=True)
-    return exponentials / np.where(total > 0, total, 1)
+    return shares(exponentials)
 
 
 @masked_softmax.misconception(
@@ -1066,7 +1068,7 @@ def _(Q, K, V, real, causal=False):
 )
 def _(Q, K, V, real, causal=False):
     scores = Q @ K.mT / K.shape[-1] ** 0.5
-    weights = _hidden_too_late(scores, _right_mask(Q, real, causal))
+    weights = hidden_too_late(scores, _right_mask(Q, real, causal))
     return weights @ V, weights
 
 

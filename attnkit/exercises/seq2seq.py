@@ -4,7 +4,7 @@ import numpy as np
 
 from attnkit import seq2seq as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
-from attnkit.exercises.self_attention import OF_EMPTY_ROWS
+from attnkit.exercises.self_attention import OF_EMPTY_ROWS, hidden_too_late, shares
 from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import additive_scores, softmax
 
@@ -294,8 +294,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = _energies(s_prev, h, W_q, W_k, v)
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
-    total = exponentials.sum(axis=-1, keepdims=True)
-    weights = exponentials / np.where(total > 0, total, 1)
+    weights = shares(exponentials)
     return _read_and_move(weights, s_prev, y_prev, h, W)
 
 
@@ -306,10 +305,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     scores = _energies(s_prev, h, W_q, W_k, v)
-    top = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
-    exponentials = np.exp(scores - np.where(np.isfinite(top), top, 0)) * mask
-    total = exponentials.sum(axis=-1, keepdims=True)
-    weights = exponentials / np.where(total > 0, total, 1)
+    weights = hidden_too_late(scores, mask)
     return _read_and_move(weights, s_prev, y_prev, h, W)
 
 
@@ -319,8 +315,7 @@ def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
 )
 def _(s_prev, y_prev, h, mask, W_q, W_k, v, W):
     exponentials = np.where(mask, np.exp(_energies(s_prev, h, W_q, W_k, v)), 0)
-    total = exponentials.sum(axis=-1, keepdims=True)
-    weights = exponentials / np.where(total > 0, total, 1)
+    weights = shares(exponentials)
     return _read_and_move(weights, s_prev, y_prev, h, W)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from attnkit import structured_attention as reference
 from attnkit.checking import Question, exercise, in_single_precision, laws
-from attnkit.exercises.self_attention import OF_EMPTY_ROWS
+from attnkit.exercises.self_attention import OF_EMPTY_ROWS, hidden_too_late, shares
 from attnkit.self_attention import masked_softmax
 from attnkit.soft_attention import softmax
 
@@ -969,8 +969,7 @@ def _(*arguments):
 def _(*arguments):
     def normalise(scores, mask):
         exponentials = np.where(mask, np.exp(scores), 0)
-        total = exponentials.sum(axis=-1, keepdims=True)
-        return exponentials / np.where(total == 0, 1, total)
+        return shares(exponentials)
 
     return _levels(arguments, normalise=normalise)
 
@@ -981,13 +980,7 @@ def _(*arguments):
     "times zero is NaN. Hide before the exponential: np.where(mask, scores, -np.inf).",
 )
 def _(*arguments):
-    def normalise(scores, mask):
-        top = np.where(mask, scores, -np.inf).max(axis=-1, keepdims=True)
-        exponentials = np.exp(scores - np.where(np.isfinite(top), top, 0)) * mask
-        total = exponentials.sum(axis=-1, keepdims=True)
-        return exponentials / np.where(total == 0, 1, total)
-
-    return _levels(arguments, normalise=normalise)
+    return _levels(arguments, normalise=hidden_too_late)
 
 
 @hierarchical_attention.misconception(
@@ -998,8 +991,7 @@ def _(*arguments):
 def _(*arguments):
     def normalise(scores, mask):
         exponentials = np.where(mask, np.exp(scores - scores.max(axis=-1, keepdims=True)), 0)
-        total = exponentials.sum(axis=-1, keepdims=True)
-        return exponentials / np.where(total == 0, 1, total)
+        return shares(exponentials)
 
     return _levels(arguments, normalise=normalise)
 

@@ -69,9 +69,8 @@ def strays(coursedir, assignments):
     if coursedir.directory_structure != type(coursedir).directory_structure.default_value:
         return []  # it may lie anywhere
     place = Path(coursedir.root, coursedir.submitted_directory)
-    known = {path for name in assignments for path in folders(coursedir, name).values()}
     found = [path for path in place.glob("[!.]*") if not path.is_dir()]
-    found += [path for path in place.glob("[!.]*/[!.]*") if path not in known]
+    found += [path for path in place.glob("[!.]*/[!.]*") if path.name not in assignments]
     return sorted(str(path.relative_to(place.parent)) for path in found)
 
 
